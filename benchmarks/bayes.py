@@ -144,7 +144,7 @@ def _converged(count: int, scale: Scale) -> Iterable[Row]:
         start = interior_start(oracle.unbiased(tally, count))
         plain = likelihood_of(oracle, reports)
         data = plain
-        if oracle.counts_outputs:
+        if oracle.tally_is_lossless:
             data = oracle_likelihood(oracle, oracle.outputs(), tally.astype(np.float64))
         found = maximize(data, start)
         seconds = take_turns(

@@ -30,7 +30,7 @@ import rumor
 from rumor.core.reports import Reports
 from rumor.kinds.choice.question import candidates
 from rumor.mechanisms import FrequencyOracle
-from rumor.mechanisms.poisoning import fakes_among
+from rumor.mechanisms.poisoning import fake_count
 from rumor.results.estimate import Estimate
 from rumor.results.view import View
 
@@ -87,7 +87,7 @@ def attacked(
     oracle: FrequencyOracle, law: NDArray[np.float64], people: int, rng: np.random.Generator
 ) -> Iterator[tuple[float, float]]:
     """Of one honest crowd and each attack: the largest move, and the part of rows missed."""
-    fakes = fakes_among(people)
+    fakes = fake_count(people)
     values = rng.choice(law.size, people - fakes, p=law)
     honest = oracle.privatize(values, random=rumor.Seeded(int(rng.integers(1 << 40))))
     before = rumor.estimate(oracle, honest)

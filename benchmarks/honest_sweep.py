@@ -20,7 +20,7 @@ from rumor.estimators.frequency.linear import project
 from rumor.kinds.planning.forecast import drawn_tally
 from rumor.mechanisms.oracle import FrequencyOracle
 from rumor.mechanisms.summary import Summary
-from rumor.mechanisms.supports import Score
+from rumor.mechanisms.support import Score
 from rumor.results.counts import CountIntervals
 from rumor.results.estimate import Estimate
 from rumor.results.intervals import ScoreIntervals

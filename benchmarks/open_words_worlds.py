@@ -22,7 +22,7 @@ from rumor.kinds.words.code_tables import shipped_code
 from rumor.mechanisms.open_words.code import PrefixCode
 from rumor.mechanisms.open_words.design import open_words
 from rumor.mechanisms.open_words.open_words import OpenWords
-from rumor.mechanisms.open_words.stems import Pieces
+from rumor.mechanisms.open_words.prefix_hashes import Pieces
 
 WORDS = 60_000
 LETTERS = "abcdefghijklmnopqrstuvwxyz"

@@ -17,7 +17,7 @@ from scipy.special import betainc
 
 import rumor
 from rumor.core.types import Vector
-from rumor.kinds.ordered.measured import ASSUMPTIONS, Measured
+from rumor.kinds.ordered.measured import ASSUMPTIONS, PointEstimate
 
 SETTINGS = ((250, 1.0, 2602), (100, 1.0, 10_000), (100, 2.0, 1000), (40, 4.0, 400), (7, 1.0, 300))
 SHARES = (0.1, 0.5, 0.9)
@@ -82,7 +82,7 @@ def trial(
     return told
 
 
-def _holds(found: Measured, truth: float) -> bool:
+def _holds(found: PointEstimate, truth: float) -> bool:
     return found.low - _ROUNDING <= truth <= found.high + _ROUNDING
 
 

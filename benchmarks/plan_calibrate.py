@@ -34,7 +34,7 @@ from rumor.kinds.planning.calibration import DOMAINS, KEY_RATIOS, RATIOS
 from rumor.kinds.planning.forecast import typical_keys, typical_law
 from rumor.mechanisms import KeyValueBlock
 from rumor.mechanisms.keyvalue import KeyCounts
-from rumor.mechanisms.supports import ItemCounts
+from rumor.mechanisms.support import ItemCounts
 
 KEY_TRIALS = {2: 60, 5: 24, 20: 12, 100: 5}
 KEY_NOISE = (0.02, 0.1, 0.3, 0.7, 1.5, 4.0, 12.0)

@@ -93,16 +93,16 @@ def topic_and_mechanism(
     """What a row is about."""
     wish = BudgetSpec(float(epsilon))
     if name in ORACLES:
-        return KINDS["choice"].planned(Size(size)), ORACLES[name](size, epsilon)
+        return KINDS["choice"].plan_question(Size(size)), ORACLES[name](size, epsilon)
     topic: PlannedQuestion[Any]
     if name == "words":
-        topic = KINDS["text"].planned(Size(size, people))
+        topic = KINDS["text"].plan_question(Size(size, people))
         return topic, topic.candidates(wish)[0].mechanism
     if name in ("harmony", "piecewise", "window"):
-        topic = KINDS["number"].planned(Size(low=0.0, high=10.0))
+        topic = KINDS["number"].plan_question(Size(low=0.0, high=10.0))
     else:
         most = max(1, size // 10)
-        topic = KINDS["keyvalue"].planned(Size(size, low=0.0, high=5.0, cap=most))
+        topic = KINDS["keyvalue"].plan_question(Size(size, low=0.0, high=5.0, cap=most))
     chosen = [c for c in topic.candidates(wish) if c.name.split(",")[0] == name]
     return topic, chosen[-1].mechanism
 

@@ -50,7 +50,7 @@ from rumor.kinds.set.choose import (
 )
 from rumor.kinds.set.fit import FEWEST, clipped, shrunk
 from rumor.mechanisms.set_block import MAX_BLOCK
-from rumor.mechanisms.supports import ItemCounts
+from rumor.mechanisms.support import ItemCounts
 
 Vector = NDArray[np.float64]
 

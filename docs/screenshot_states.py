@@ -121,7 +121,7 @@ def _past(contract: Collection, days: Mapping[int, np.ndarray]) -> dict[str, Que
     for place, question in enumerate(contract.questions):
         empty = Summary.empty(question.mechanism, contract=contract.digest, question=question.id)
         made = {
-            today() - datetime.timedelta(days=ago): question.mechanism.unlabelled().privatize(
+            today() - datetime.timedelta(days=ago): question.mechanism.without_labels().privatize(
                 codes, random=Seeded(ago)
             )
             for ago, codes in (days.items() if place == 0 else ())

@@ -26,7 +26,7 @@ def every_mechanism() -> Collection:
     """A question for each kind and for each mechanism, and a control for each shape of answer."""
     questions: list[dict[str, object]] = []
     for kind in KINDS.values():
-        asked = {"kind": kind.name, **kind.example().wish, "epsilon": 0.5}
+        asked = {"kind": kind.name, **kind.example().spec, "epsilon": 0.5}
         questions.append({"id": f"kind-{kind.name}", **asked})
         own = len(kind.lineage()) == 1 and "mechanism" in kind.keys
         for name in kind.mechanisms() if own else ():

@@ -50,7 +50,7 @@ def write_toml(folder: Path, text: str = TOML, name: str = "collection.toml") ->
 def made_reports(question: Question, count: int, seed: int = 1) -> Reports:
     mechanism = question.mechanism
     values = np.random.default_rng(seed).integers(0, len(mechanism.inputs()), count)
-    return mechanism.unlabelled().privatize(values, random=Seeded(seed))
+    return mechanism.without_labels().privatize(values, random=Seeded(seed))
 
 
 def write_days(

@@ -118,7 +118,7 @@ def missing_kinds(kinds: Iterable[Kind[Any]], client: Path = CLIENT) -> list[str
     ]
     for name, kind in known.items():
         parts = [
-            f"contractFields: {json.dumps(kind.names)}",
+            f"contractFields: {json.dumps(kind.contract_names)}",
             f'load: () => import("./kinds/{name}.js")',
         ]
         if (home := kind.lineage()[-1]) != name:

@@ -84,7 +84,7 @@ GO, BACK = click("#go"), {"do": "back"}
 
 def control_questions() -> Collection:
     """Return a collection with the example of every kind, and every further shape of a control."""
-    examples = {f"kind-{kind.name}": (kind.name, kind.example().wish) for kind in KINDS.values()}
+    examples = {f"kind-{kind.name}": (kind.name, kind.example().spec) for kind in KINDS.values()}
     return collection(
         *({"id": id, "kind": kind, **wish} for id, (kind, wish) in examples.items()),
         *({"id": id, **wish} for id, wish in SHAPES.items()),

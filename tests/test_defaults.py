@@ -26,7 +26,7 @@ from rumor.mechanisms import BY_NAME
 from rumor.mechanisms.mean import choose_mean
 from rumor.mechanisms.open_words.code import PrefixCode
 from rumor.mechanisms.open_words.design import levels_for, open_words
-from rumor.mechanisms.poisoning import fake_clients, fakes_among
+from rumor.mechanisms.poisoning import bound_poisoning, fake_count
 from rumor.privacy.account import account
 from rumor.privacy.attack import attack
 from rumor.privacy.loss import changing_loss, question_loss
@@ -226,8 +226,8 @@ CALLS: list[tuple[str, str, Callable[..., object]]] = [
     ("choose_mean", "", lambda **said: choose_mean(epsilon=1.0, **said)),
     ("levels_for", "", lambda **said: levels_for(PrefixCode.of(CODE), 9, **said)),
     ("open_words", "", lambda **said: open_words(epsilon=1.0, code=CODE, key=b"k", **said)),
-    ("fakes_among", "", lambda **said: fakes_among(12_345, **said)),
-    ("fake_clients", "", lambda **said: fake_clients(ASKED.mechanism, 12_345, **said)),
+    ("fakes_among", "", lambda **said: fake_count(12_345, **said)),
+    ("fake_clients", "", lambda **said: bound_poisoning(ASKED.mechanism, 12_345, **said)),
     ("account", "", lambda **said: account([COLLECTION], **said)),
     ("question_loss", "", lambda **said: question_loss(ASKED, reports=1, **said)),
     ("changing_loss", "", lambda **said: changing_loss(ASKED, 1, **said)),

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import rumor
-from rumor.core.parts_needed import EXTRAS
+from rumor.core.extras import EXTRAS
 from tests.fresh import modules_after
 
 EXAMPLES = Path(__file__).parent.parent / "examples"

@@ -132,7 +132,7 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'rumor' has no attribute {name!r}")
-    from rumor.core.parts_needed import load_public_name
+    from rumor.core.extras import load_public_name
 
     value = load_public_name(name, lambda: getattr(importlib.import_module(_HOMES[name]), name))
     globals()[name] = value

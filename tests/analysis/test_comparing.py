@@ -31,7 +31,7 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write_toml(tmp_path)
     contract = home_pages()
     asked = contract.question("homepage")
-    mechanism = asked.mechanism.unlabelled()
+    mechanism = asked.mechanism.without_labels()
     days = {day: made_reports(asked, 2000, seed) for seed, day in enumerate(DAYS)}
     days[DAYS[2]] = mechanism.privatize(np.zeros(2000, dtype=int), random=rumor.Seeded(9))
     write_days(tmp_path / "r.parquet", contract, asked, days, ["DE", "FR", "IT"])
@@ -198,7 +198,7 @@ def test_what_is_refused(work: Path, capsys: Outputs, arguments: list[str], sent
 def test_every_kind_is_compared_or_says_that_it_is_not(name: str) -> None:
     kind = KINDS[name]
     mechanism = collection_of(kind).question("asked").mechanism
-    typed = [kind.parse_answer(mechanism, text) for text in kind.example().typed] * 60
+    typed = [kind.parse_answer(mechanism, text) for text in kind.example().typed_answers] * 60
     data = [
         [mechanism.report(one, random=rumor.Seeded(seed + i)) for i, one in enumerate(typed)]
         for seed in (1, 10_000)

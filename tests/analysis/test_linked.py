@@ -29,7 +29,7 @@ UNLINKED = Collection.from_toml(TOML.replace("linked =", "# linked ="))
 
 def reports_of(question: Question, seed: int) -> Reports:
     codes = np.random.default_rng(seed).integers(0, 2, PEOPLE)
-    return question.mechanism.unlabelled().privatize(codes, random=Seeded(seed))
+    return question.mechanism.without_labels().privatize(codes, random=Seeded(seed))
 
 
 SMOKES, DRINKS = (

@@ -175,7 +175,7 @@ def written(folder: Path, id: str, count: int = 5000, days: int = 2) -> Path:
     place.mkdir()
     strata = pa.schema([("country", pa.string())])
     for day in range(days):
-        reports = question.mechanism.unlabelled().privatize(
+        reports = question.mechanism.without_labels().privatize(
             answers_to(question, count, day), random=Seeded(day)
         )
         countries = pa.array([["DE", "FR", None][i % 3] for i in range(count)])
@@ -653,7 +653,7 @@ def test_a_killed_executor_loses_nothing(one_spark: OneSpark, tmp_path: Path) ->
     """Two executors, one of which is killed amid the first pass over kept reports."""
     engine = one_spark.engine("local-cluster[2,1,1024]")
     question = everything().question("bits")
-    reports = question.mechanism.unlabelled().privatize(
+    reports = question.mechanism.without_labels().privatize(
         answers_to(question, 6000, 1), random=Seeded(1)
     )
     marks = tmp_path / "marks"

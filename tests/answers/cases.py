@@ -23,11 +23,11 @@ from rumor.kinds.planning import calibration
 from rumor.kinds.planning.learned_cap import read_cap
 from rumor.kinds.planning.many import plan_many
 from rumor.kinds.planning.plan import make_plan
-from rumor.kinds.reading import Held
+from rumor.kinds.reading import TableAnswers
 from rumor.kinds.simulation import SimulationSettings
 from rumor.kinds.words.code_tables import NAMES, shipped_code
 from rumor.mechanisms.oracle import FrequencyOracle
-from rumor.mechanisms.poisoning import FakeClients, fake_clients
+from rumor.mechanisms.poisoning import PoisoningBound, bound_poisoning
 from rumor.mechanisms.summary import Summary
 from rumor.privacy.account import account
 from rumor.privacy.audit.findings import audit_exact, audit_samples
@@ -386,7 +386,7 @@ def dry_run(kind: str, people: int | None) -> Any:
         table = AnswerTable.open(path)
         column = "asked" if "asked" in table.schema.names else None
         trials = SimulationSettings(3, people, random=Seeded(7), words=example.words)
-        return KINDS[kind].simulate(mechanism, Held(table, "asked", column), trials)
+        return KINDS[kind].simulate(mechanism, TableAnswers(table, "asked", column), trials)
 
 
 def _dry_run(kind: str) -> Any:
@@ -434,7 +434,7 @@ def _hidden(id: str) -> Any:
 def _shuffled() -> Any:
     kinds = [KINDS["choice"], KINDS["number"]]
     asked = [
-        {"id": kind.name, "kind": kind.name, **kind.example().wish, "epsilon": 1.0}
+        {"id": kind.name, "kind": kind.name, **kind.example().spec, "epsilon": 1.0}
         for kind in kinds
     ]
     found = shuffle_account([collection_of(*asked)], people=600, delta=1e-7)
@@ -442,7 +442,7 @@ def _shuffled() -> Any:
 
 
 def _spent(kind: str) -> Any:
-    wish = {"id": "asked", "kind": kind, **KINDS[kind].example().wish}
+    wish = {"id": "asked", "kind": kind, **KINDS[kind].example().spec}
     found = account([collection_of(wish)], days=90, changes=3)
     return {"data": found.to_dict(), "text": found.table().splitlines()}
 
@@ -473,15 +473,15 @@ def _bits(mechanism: Any, batch: Any) -> Any:
 def _faked(id: str) -> Any:
     mechanism = mechanism_of(id)
     return {
-        "one in a hundred": fake_clients(mechanism, 10_000).to_dict(),
-        "seven": FakeClients.among(mechanism, 500, 7).to_dict(),
-        "of some": FakeClients.of_trials(mechanism, 5_000, 700.0).to_dict(),
+        "one in a hundred": bound_poisoning(mechanism, 10_000).to_dict(),
+        "seven": PoisoningBound.for_clients(mechanism, 500, 7).to_dict(),
+        "of some": PoisoningBound.for_trials(mechanism, 5_000, 700.0).to_dict(),
     }
 
 
 def _audited(id: str) -> Any:
     mechanism = mechanism_of(id)
-    mechanism = getattr(mechanism, "unlabelled", lambda: mechanism)()
+    mechanism = getattr(mechanism, "without_labels", lambda: mechanism)()
     sampled = audit_samples(mechanism, samples=1_000, random=Seeded(5))
     return {"samples": vars(sampled), "exact": vars(audit_exact(mechanism))}
 

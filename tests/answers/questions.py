@@ -66,7 +66,7 @@ def _spread(kind: Kind[Any], mechanism: Mechanism) -> tuple[list[str], list[floa
         names = mechanism.labels or range(mechanism.domain)  # type: ignore[attr-defined]
         typed = [str(name) for name in names]
         return typed, _zipf(len(typed))
-    typed = list(kind.example().typed)
+    typed = list(kind.example().typed_answers)
     return typed, [float(w) for w in range(len(typed), 0, -1)]
 
 

@@ -54,7 +54,7 @@ def newest(shown: Showcase, question: str) -> list[int]:
 
 def counts(shown: Showcase) -> dict[str, int]:
     shown.store.summarize()
-    return {id: sum(shown.store.days(shown.entry, id).values()) for id in shown.entry.questions}
+    return {id: sum(shown.store.reports_by_day(shown.entry, id).values()) for id in shown.entry.questions}
 
 
 def test_each_kind_is_answered_seen_and_counted(open_page: OpenPage, shown: Showcase) -> None:
@@ -506,7 +506,7 @@ def test_every_mechanism_is_drawn_and_taken(open_page: OpenPage, tmp_path: Path)
 def test_a_set_is_ticked_up_to_its_cap_and_more_is_told(
     open_page: OpenPage, tmp_path: Path
 ) -> None:
-    asked = {**KINDS["set"].example().wish, "id": "ways", "kind": "set", "text": "Which?"}
+    asked = {**KINDS["set"].example().spec, "id": "ways", "kind": "set", "text": "Which?"}
     wish = {"name": "Sets", "series": "sets", "contact": "a@b.example", "questions": [asked]}
     contract = Collection.resolve(wish)
     store = open_store(f"sqlite:///{tmp_path / 'store.db'}")

@@ -91,7 +91,7 @@ def test_the_estimate_is_shown_and_sharpens(open_page: OpenPage, shown: Showcase
     expect(page.locator("#halving")).to_contain_text("429 a day")
     expect(page.locator("#promise")).to_contain_text("by at most a factor of 3 (epsilon 1.099)")
     expect(page.locator("#perday svg .mark-rect path")).to_have_count(
-        len(shown.store.days(shown.entry, "health"))
+        len(shown.store.reports_by_day(shown.entry, "health"))
     )
     page.get_by_text("As a table").click()
     first = page.locator("#table tbody tr").first

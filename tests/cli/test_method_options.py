@@ -28,10 +28,10 @@ OPTIONS = [
 def test_every_option_refuses_what_it_cannot_be(name: str, method: str, option: str) -> None:
     """Whatever a person types reaches the check that Python has: one sentence."""
     kind = KINDS[name]
-    question = {"id": "q", "kind": name, "text": "?", **kind.example().wish}
+    question = {"id": "q", "kind": name, "text": "?", **kind.example().spec}
     wish = {"name": "L", "series": "l", "contact": "a@b.example", "questions": [question]}
     mechanism = rumor.Collection.resolve(wish).question("q").mechanism
-    person = kind.parse_answer(mechanism, kind.example().typed[0])
+    person = kind.parse_answer(mechanism, kind.example().typed_answers[0])
     reports = [mechanism.report(person, random=rumor.Seeded(i)) for i in range(30)]
     words = {"candidates": list(kind.example().words or ())} if name == "text" else {}
     said = "population" if option == "target" else option
@@ -125,7 +125,7 @@ mechanism = { name = "privkvm", rounds = 2, epsilon_1 = 0.5, epsilon_2 = [0.5, 1
     before, after = (rumor.Collection.load(file).question("apps").mechanism for file in files[:2])
     assert (after.round, require_rounds(after).parent) == (2, rumor.Collection.load(first).digest)
     # Half of the budget for values is spent in each round, as asked; all are promised by the first.
-    assert before.epsilon_in_all(1) <= 2.0
+    assert before.epsilon_all_rounds(1) <= 2.0
     assert after.epsilon == pytest.approx(1.0)
-    assert before.epsilon_in_all(1) == pytest.approx(before.epsilon + 1.0)
+    assert before.epsilon_all_rounds(1) == pytest.approx(before.epsilon + 1.0)
     assert main(["advance", write_toml(tmp_path, name="c.toml"), made, "-o", files[2]]) == 2

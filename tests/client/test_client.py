@@ -301,7 +301,7 @@ class TestLedger:
             (spending,) = device.spending()
             assert spending.reports == 2
             assert spending.epsilon == pytest.approx(first.epsilon + second.epsilon)
-            assert spending.epsilon <= first.epsilon_in_all(1) + 1e-12
+            assert spending.epsilon <= first.epsilon_all_rounds(1) + 1e-12
             assert len(device.pending()) == 2
 
     def test_a_damaged_or_newer_ledger_is_refused(self, tmp_path: Path) -> None:

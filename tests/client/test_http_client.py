@@ -93,7 +93,7 @@ class TestDelivery:
                 assert client.spent == pytest.approx(2.0, abs=1e-9)
                 assert client.collection() == collection()
             store_again = open_store(f"sqlite:///{tmp_path / 'store.db'}")
-            entry = store_again.registered()[0]
+            entry = store_again.collections()[0]
             assert len(stored(store_again, entry, "colour")) == 1
             assert len(stored(store_again, entry, "many")) == 1
             store_again.close()
@@ -117,7 +117,7 @@ class TestDelivery:
             assert client.flush() == Receipt(1, 0, 0)
             assert client.flush() == Receipt(0, 0, 0)
         kept = open_store(f"sqlite:///{tmp_path / 'store.db'}")
-        entry = kept.registered()[0]
+        entry = kept.collections()[0]
         assert stored(kept, entry, "colour")[waiting.id] == waiting.report
         assert len(stored(kept, entry, "colour")) == 2
         kept.close()
@@ -132,7 +132,7 @@ class TestDelivery:
             # As far as the device knows, nothing has arrived.
             assert client.flush() == Receipt(1, 0, 0)
             store.summarize()
-            assert store.summary(store.registered()[0], "colour").reports == 1
+            assert store.summary(store.collections()[0], "colour").reports == 1
 
     def test_it_tries_again_with_pauses(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

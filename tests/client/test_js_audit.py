@@ -31,7 +31,7 @@ def test_the_example_of_every_kind_is_audited_through_the_client(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     contract = tmp_path / "contract.json"
-    collection({"kind": name, **KINDS[name].example().wish}).save(contract)
+    collection({"kind": name, **KINDS[name].example().spec}).save(contract)
     seeded = ["--import", (SCRIPTS / "seeded.mjs").as_uri()]
     program = [str(needs("node")), *seeded, str(CLIENT / "cli.mjs"), str(contract), "a"]
     status = main(

@@ -71,7 +71,7 @@ def test_reports_arrive_once_however_often_they_are_sent(
     assert twice[2] == {"accepted": 0, **nothing, "duplicates": 2}
     assert twice[3] == pytest.approx(sum(q.epsilon for q in contract.questions))
     kept = open_store(store)
-    (entry,) = kept.registered()
+    (entry,) = kept.collections()
     for envelope in made:
         found = stored(kept, entry, envelope["question"])
         assert found[bytes.fromhex(envelope["id"])].hex() == envelope["report"]

@@ -235,7 +235,7 @@ def spends(question: Question) -> dict[str, object]:
     mechanism = question.mechanism
     return {
         "report": question.epsilon,
-        "answer": mechanism.epsilon_in_all(1),
+        "answer": mechanism.epsilon_all_rounds(1),
         "unchanged": question.epsilon_total,
         "most": lifetime_loss(question),
         "round": mechanism.round,

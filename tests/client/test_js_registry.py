@@ -111,7 +111,11 @@ def test_kinds_are_those_of_python_and_carry_the_same() -> None:
     found = node("kinds.mjs", given=[])["kinds"]
     homes = {kind.name: kind.lineage()[-1] for kind in KINDS.values()}
     wanted = [
-        [kind.name, list(kind.names), None if homes[kind.name] == kind.name else homes[kind.name]]
+        [
+            kind.name,
+            list(kind.contract_names),
+            None if homes[kind.name] == kind.name else homes[kind.name],
+        ]
         for kind in KINDS.values()
     ]
     assert found == wanted, "\n".join(missing_kinds(KINDS.values()))

@@ -107,7 +107,7 @@ def contracts() -> list[object]:
         seen |= {f".questions.{place}.mechanism.*" for place in range(len(base.questions))}
         found += [contract, *changes(contract, seen=seen)]
         if "series_epsilon" in contract:  # the least that it may be, and less
-            each = [question.mechanism.epsilon_in_all(1) for question in base.questions]
+            each = [question.mechanism.epsilon_all_rounds(1) for question in base.questions]
             least = dearest(each, how_many(base.ask, len(each)))
             found += [{**contract, "series_epsilon": e} for e in (least, math.nextafter(least, 0))]
     return distinct(found)

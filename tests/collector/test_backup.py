@@ -58,7 +58,7 @@ def test_a_collection_goes_on_where_it_was(
     restored = other.find(entry.collection.digest)
     for question in ("colour", "many"):
         assert stored(other, restored, question) == stored(store, entry, question)
-        assert other.counted(restored, question)[1] == store.counted(entry, question)[1]
+        assert other.day_summaries(restored, question)[1] == store.day_summaries(entry, question)[1]
     # Every report that was ever taken is known, and nothing is counted anew.
     numbers = {entry.questions[id]: restored.questions[id] for id in entry.questions}
     again = [type(part)(numbers[part.question], part.rows) for part in batches]
@@ -82,7 +82,7 @@ def test_what_arrives_while_it_is_exported_is_in_reports_and_counts_or_in_neithe
 ) -> None:
     entry = store.register(collection())
     store.write([batch(entry, "colour", [0] * 5)])
-    counted = SqlReader.counted
+    counted = SqlReader.day_summaries
 
     def slowly(self: SqlReader, *arguments: object) -> object:
         found = counted(self, *arguments)  # type: ignore[arg-type]
@@ -97,7 +97,7 @@ def test_what_arrives_while_it_is_exported_is_in_reports_and_counts_or_in_neithe
     other = open_store(f"sqlite:///{tmp_path / 'other.db'}")
     import_collection(other, tmp_path / "backup")
     other.summarize()
-    restored = other.registered()[0]
+    restored = other.collections()[0]
     assert len(stored(other, restored, "colour")) == other.summary(restored, "colour").reports == 5
     other.close()
 
@@ -137,7 +137,7 @@ def test_an_export_is_of_one_moment_whatever_happens_between_two_of_its_reads(
         done = _export_while(store, reads, tmp_path / f"out-{reads}", entry, part, busy, deed)
         other = open_store(f"sqlite:///{tmp_path / f'other-{reads}.db'}")
         import_collection(other, tmp_path / f"out-{reads}")
-        restored = other.registered()[0]
+        restored = other.collections()[0]
         present = stored(other, restored, "colour")
         spent = {bytes(id) for ids in other.spent_ids(restored, "colour") for id in ids}
         mechanism = entry.collection.question("colour").mechanism
@@ -220,7 +220,7 @@ def test_counts_of_another_question_are_not_put_back(store: Store, tmp_path: Pat
     other = open_store(f"sqlite:///{tmp_path / 'other.db'}")
     with pytest.raises(rumor.InputError, match="the summary must be of this collection"):
         import_collection(other, tmp_path / "backup")
-    assert other.registered() == []
+    assert other.collections() == []
     other.close()
 
 
@@ -231,7 +231,7 @@ def test_a_closed_collection_is_restored_closed(store: Store, tmp_path: Path) ->
     export_collection(store, entry.collection.digest, tmp_path / "backup")
     other = open_store(f"sqlite:///{tmp_path / 'other.db'}")
     import_collection(other, tmp_path / "backup")
-    assert [entry.state for entry in other.registered()] == ["closed"]
+    assert [entry.state for entry in other.collections()] == ["closed"]
     other.close()
 
 
@@ -250,7 +250,7 @@ def test_what_cannot_be_restored_leaves_nothing(store: Store, tmp_path: Path) ->
     other = open_store(f"sqlite:///{tmp_path / 'other.db'}")
     with pytest.raises(rumor.InputError, match="must be a complete Parquet file"):
         import_collection(other, tmp_path / "backup")
-    assert other.registered() == []
+    assert other.collections() == []
     other.close()
 
 

@@ -24,7 +24,7 @@ from rumor.collector.store import checksums
 from rumor.collector.store.base import (
     BatchAccepted,
     Store,
-    StoreDamaged,
+    StoreDamagedError,
     StoreUnavailable,
     open_store,
 )
@@ -83,8 +83,8 @@ def test_a_file_with_damaged_spots_is_refused(
             continue
         # Only bytes of reports were hit, which quick_check cannot see: the checksums do.
         damaged = open_store(f"sqlite:///{path}")
-        with pytest.raises(StoreDamaged):
-            list(damaged.reports(damaged.registered()[0], "many"))
+        with pytest.raises(StoreDamagedError):
+            list(damaged.reports(damaged.collections()[0], "many"))
         damaged.close()
     assert refused > 0
 
@@ -104,7 +104,7 @@ def test_counting_verifies_every_report(store: Store, store_url: str, statement:
     entry = store.register(collection())
     store.write([batch(entry, "colour", [0, 1, 2])])
     changed(store_url, statement, *([b"y" * 16] if "?" in statement else []))
-    with pytest.raises(StoreDamaged, match=r"a store must be intact; .* restore it from an export"):
+    with pytest.raises(StoreDamagedError, match=r"a store must be intact; .* restore it from an export"):
         store.summarize()
     # What cannot be counted is not acknowledged either, and nothing is estimated.
     uses: list[Callable[[], object]] = [
@@ -113,7 +113,7 @@ def test_counting_verifies_every_report(store: Store, store_url: str, statement:
         lambda: store.summary(entry, "colour"),
     ]
     for refused in uses:
-        with pytest.raises(StoreDamaged):
+        with pytest.raises(StoreDamagedError):
             refused()
 
 
@@ -136,7 +136,7 @@ def test_every_way_out_verifies(
     ]
     for way in ways:
         opened = open_store(store_url)
-        with pytest.raises(StoreDamaged, match="1 of 3 reports do not fit their checksums"):
+        with pytest.raises(StoreDamagedError, match="1 of 3 reports do not fit their checksums"):
             way(opened)
         opened.close()
     assert not (tmp_path / "out").exists()
@@ -218,7 +218,7 @@ def test_rows_without_a_checksum_get_one(tmp_path: Path) -> None:
         database.execute("UPDATE mark SET number = 3")
     database.close()
     store = open_store(url)
-    entry = store.registered()[0]
+    entry = store.collections()[0]
     assert store.summarize() == 3
     assert store.summary(entry, "colour").tally.tolist() == [2, 2, 2]
     assert stored(store, entry, "colour") == {row[0]: row[3] for row in reports}
@@ -258,7 +258,7 @@ def test_any_one_byte_that_changes_is_noticed(row: bytes, data: st.DataObject) -
     flat[at] ^= data.draw(st.integers(1, 255))
     with pytest.raises(StoreUnavailable, match="do not fit their checksums"):
         checksums.opened(3, 20_000, bytes(flat), len(row))
-    with pytest.raises(StoreDamaged):
+    with pytest.raises(StoreDamagedError):
         checksums.opened(4, 20_000, checksums.sealed(3, 20_000, whole).tobytes(), len(row))
 
 

@@ -209,7 +209,7 @@ class TestTheWorstCase:
         work = Releaser(relay, Desk("http://127.0.0.1:9"), lambda: "t", metrics, every * 3600)
         turn = None if turn_hours is None else turn_at(start, turn_hours)
         mine = report_id(new_key())
-        report = contract.questions[0].mechanism.unlabelled().privatize([0])[0].tobytes()
+        report = contract.questions[0].mechanism.without_labels().privatize([0])[0].tobytes()
         sealed = kind_of(contract, "colour", turn).seal(mine, None, report)
         work.run_once(today())
         others = envelopes(contract, 9, "colour", turn)

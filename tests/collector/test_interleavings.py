@@ -179,12 +179,12 @@ def test_nothing_arrives_in_a_collection_once_it_is_closed(
     closing = threading.Thread(target=theirs.close_collection, args=(entry.collection.digest,))
     closing.start()
     waits(connection(theirs)._url, closing)
-    meanwhile = [each.open for each in ours.registered()]
+    meanwhile = [each.open for each in ours.collections()]
     go.set()
     writing.join()
     closing.join()
     assert meanwhile == [True]
-    assert [each.open for each in ours.registered()] == [False]
+    assert [each.open for each in ours.collections()] == [False]
     assert len(stored(ours, entry, "colour")) == 1
 
 

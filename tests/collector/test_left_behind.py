@@ -80,7 +80,7 @@ def test_a_store_that_is_filled_appears_whole_or_not_at_all(tmp_path: Path) -> N
         store.register(collection())
     assert names(tmp_path) == ["new.db"]
     with filled_store(url) as store:
-        assert len(store.registered()) == 1
+        assert len(store.collections()) == 1
     other = f"sqlite:///{tmp_path / 'other.db'}"
     with (
         pytest.raises(InputError, match=r"another process has made .*other\.db"),
@@ -134,4 +134,4 @@ def test_a_collector_is_started_again_where_it_was(tmp_path: Path) -> None:
     for _ in range(2):
         assert Collector(contract, url).kill(15) == 0
     with filled_store(url) as store:
-        assert len(store.registered()) == 1
+        assert len(store.collections()) == 1

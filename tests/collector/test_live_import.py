@@ -36,7 +36,7 @@ class Poster:
     """Sends one report after the other, and keeps what was answered."""
 
     def __init__(self, url: str, store: Store) -> None:
-        self.url, self._entry = url, store.registered()[0]
+        self.url, self._entry = url, store.collections()[0]
         self.answers: list[tuple[bytes, Answer]] = []
         self._stopping = False
         self._thread = threading.Thread(target=self._work)
@@ -114,7 +114,7 @@ def test_an_import_that_fails_late_leaves_the_store_as_it_was(store: Store, tmp_
     store.write([batch(other, "colour", [1, 2])])
     with pytest.raises(rumor.InputError, match="the file is cut"):
         import_collection(store, tmp_path / "backup")
-    assert [entry.collection.series for entry in store.registered()] == ["other"]
+    assert [entry.collection.series for entry in store.collections()] == ["other"]
     store.summarize()
     assert store.summary(other, "colour").reports == 2
 
@@ -253,7 +253,7 @@ def test_imports_and_exports_that_are_killed_leave_nothing(
 
     store.delete_collection(digest)
     killed("import", str(tmp_path / "backup"), "--store", store_url)
-    assert store.registered() == []
+    assert store.collections() == []
     new = tmp_path / "new.db"
     killed("import", str(tmp_path / "backup"), "--store", f"sqlite:///{new}")
     assert not new.exists()

@@ -76,7 +76,7 @@ def test_a_collector_writes_for_its_owner_alone(
         run("answer", serving.url, "--state-dir", "device")
     serving.kill(signal.SIGTERM)
     store = open_store("sqlite:///store.db")
-    (entry,) = store.registered()
+    (entry,) = store.collections()
     store.write([batch(entry, "colour", [0, 1, 2]), batch(entry, "many", [3])])
     run("export", "running", "--store", "sqlite:///store.db")  # its logs are there meanwhile
     check(tmp_path, "store.db-wal")

@@ -71,7 +71,7 @@ def test_reports_reach_a_mounted_collector(place: str, tmp_path: Path) -> None:
         assert call(at, f"{prefix}/v1/collection").status == 200
         assert call(at, f"{prefix}/v1/nothing").status == 404
     again = open_store(url)
-    assert len(stored(again, again.registered()[0], asked.id)) == 1
+    assert len(stored(again, again.collections()[0], asked.id)) == 1
     again.close()
 
 

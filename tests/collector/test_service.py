@@ -60,7 +60,7 @@ def make_service(tmp_path: Path, url: str, limits: Limits = LIMITS) -> tuple[Ser
 def running(tmp_path: Path, store_url: str) -> Iterator[Running]:
     service, token = make_service(tmp_path, store_url)
     with background(service) as url:
-        entry = service.store.registered()[0]
+        entry = service.store.collections()[0]
         yield Running(url, service, service.store, entry, token, tmp_path / "tokens")
 
 
@@ -68,7 +68,7 @@ def running(tmp_path: Path, store_url: str) -> Iterator[Running]:
 def embedded(tmp_path: Path) -> Iterator[Running]:
     service, token = make_service(tmp_path, f"sqlite:///{tmp_path / 'store.db'}")
     with background(service) as url:
-        entry = service.store.registered()[0]
+        entry = service.store.collections()[0]
         yield Running(url, service, service.store, entry, token, tmp_path / "tokens")
 
 
@@ -205,7 +205,7 @@ class TestReports:
         limits = Limits(requests_per_second=2)
         service, _ = make_service(tmp_path, f"sqlite:///{tmp_path / 'store.db'}", limits)
         with background(service) as url:
-            entry = service.store.registered()[0]
+            entry = service.store.collections()[0]
             answers = [
                 send(url, entry.collection, "colour", rows(entry, "colour", [0]).tobytes())
                 for _ in range(5)
@@ -218,7 +218,7 @@ class TestReports:
         limits = Limits(waiting_reports=5)
         service, _ = make_service(tmp_path, f"sqlite:///{tmp_path / 'store.db'}", limits)
         with background(service) as url:
-            entry = service.store.registered()[0]
+            entry = service.store.collections()[0]
             body = rows(entry, "colour", [0] * 6).tobytes()
             answer = send(url, entry.collection, "colour", body)
         assert (answer.status, answer.problem) == (503, "unavailable")
@@ -236,7 +236,7 @@ def refusing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     tmp_path = tmp_path_factory.mktemp("refusing")
     service, token = make_service(tmp_path, f"sqlite:///{tmp_path / 'store.db'}")
     with background(service) as url:
-        entry = service.store.registered()[0]
+        entry = service.store.collections()[0]
         yield Running(url, service, service.store, entry, token, tmp_path / "tokens")
 
 
@@ -424,7 +424,7 @@ class TestSurroundings:
     ) -> None:
         """It was put back while the collector's connection broke: once asked, it is there."""
         service, digest = embedded.service, embedded.contract.digest
-        body, registered = embedded.records("colour", [0]), embedded.store.registered
+        body, registered = embedded.records("colour", [0]), embedded.store.collections
         asked: list[str] = []
 
         def broken() -> list[StoredCollection]:

@@ -58,7 +58,7 @@ def kept(store: Store, entry: StoredCollection) -> list[tuple[int, int, int]]:
     lasts = store.spans(entry, "colour")
     return [
         ((day - DAY).days, (lasts.get(day, day) - DAY).days, reports)
-        for day, reports in store.days(entry, "colour").items()
+        for day, reports in store.reports_by_day(entry, "colour").items()
     ]
 
 
@@ -75,7 +75,7 @@ def test_a_quiet_day_is_not_kept(store: Store, monkeypatch: pytest.MonkeyPatch) 
     assert kept(store, entry) == [(0, 0, 1)]  # as long as the report is there
     assert store.expire(after(RETENTION + 1)) == 1
     assert kept(store, entry) == []
-    assert store.dropped(entry, "colour") == DroppedReports(DAY, DAY, 1)
+    assert store.dropped_reports(entry, "colour") == DroppedReports(DAY, DAY, 1)
     assert store.summary(entry, "colour").reports == 0
 
 
@@ -88,8 +88,8 @@ def test_a_quiet_day_joins_the_span_before_it(
         for first, last, reports in kept(store, entry):
             assert reports >= LEAST_KEPT or first >= day, (first, last, reports)
     assert kept(store, entry) == [(0, 1, 121), (2, 4, 137)]
-    assert store.dropped(entry, "colour") is None
-    days = store.counted(entry, "colour")[1]
+    assert store.dropped_reports(entry, "colour") is None
+    days = store.day_summaries(entry, "colour")[1]
     assert days[DAY].tally.tolist() == tally(entry, written[:2])
     assert days[after(2)].tally.tolist() == tally(entry, written[2:])
 
@@ -100,7 +100,7 @@ def test_days_that_expire_at_once_make_spans_of_enough_reports(
     entry, written = fill(store, monkeypatch, [30, 30, 30, 30, 60, 60, 10])
     assert store.expire(after(RETENTION + 7)) == 250
     assert kept(store, entry) == [(0, 3, 120), (4, 6, 130)]
-    assert store.counted(entry, "colour")[1][DAY].tally.tolist() == tally(entry, written[:4])
+    assert store.day_summaries(entry, "colour")[1][DAY].tally.tolist() == tally(entry, written[:4])
     assert stored(store, entry, "colour") == {}
 
 
@@ -111,7 +111,7 @@ def test_reports_before_the_first_span_are_a_number_alone(
     for day in (1, 2, 3):
         store.expire(after(RETENTION + day))
     assert kept(store, entry) == [(2, 2, 150)]
-    assert store.dropped(entry, "colour") == DroppedReports(DAY, after(1), 7)
+    assert store.dropped_reports(entry, "colour") == DroppedReports(DAY, after(1), 7)
     assert store.summary(entry, "colour").tally.tolist() == tally(entry, written[2:])
 
 
@@ -182,8 +182,8 @@ def test_no_span_is_small_and_nothing_is_counted_twice(
             today += step
             store.expire(after(today))
             over = today - RETENTION
-            found, without = kept(store, entry), store.dropped(entry, "colour")
-            days = store.counted(entry, "colour")[1]
+            found, without = kept(store, entry), store.dropped_reports(entry, "colour")
+            days = store.day_summaries(entry, "colour")[1]
             gone = 0
             if without is not None:
                 gone = without.reports
@@ -221,8 +221,8 @@ def test_spans_go_out_and_come_back(
     import_collection(other, tmp_path / "out")
     back = other.find(entry.collection.digest)
     assert kept(other, back) == kept(store, entry)
-    assert other.dropped(back, "colour") == DroppedReports(DAY, DAY, 4)
-    assert other.counted(back, "colour")[1] == store.counted(entry, "colour")[1]
+    assert other.dropped_reports(back, "colour") == DroppedReports(DAY, DAY, 4)
+    assert other.day_summaries(back, "colour")[1] == store.day_summaries(entry, "colour")[1]
     other.expire(after(RETENTION + 4))
     assert kept(other, back) == [(1, 3, 119)]
     other.close()
@@ -289,7 +289,7 @@ def test_a_trend_names_the_days_of_a_span(store: Store, monkeypatch: pytest.Monk
     entry, _ = fill(store, monkeypatch, [60, 60, 150, 40, 50, 30, 20, 10, 10])
     store.expire(after(RETENTION + 3))
     kind = KINDS["choice"]
-    days, lasts = store.counted(entry, "colour")[1], store.spans(entry, "colour")
+    days, lasts = store.day_summaries(entry, "colour")[1], store.spans(entry, "colour")
     found = estimate_trend(kind, days, spans=lasts)
     assert list(found.periods)[:3] == ["2026-03-02..2026-03-03", "2026-03-04", "2026-03-05"]
     assert list(found.counts)[:3] == [120, 150, 40]

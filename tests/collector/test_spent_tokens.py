@@ -47,7 +47,7 @@ def _on_one_day(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def spend(store: Store, entry: StoredCollection, id: bytes, question: str = "colour") -> object:
     """What becomes of a report that is named by its token."""
-    mechanism = entry.collection.question(question).mechanism.unlabelled()
+    mechanism = entry.collection.question(question).mechanism.without_labels()
     row = np.frombuffer(id + mechanism.privatize([0]).tobytes(), np.uint8)[None]
     (found,) = store.write([ReportBatch(entry.questions[question], row)])
     return found
@@ -173,4 +173,4 @@ def test_a_key_whose_spent_tokens_are_forgotten_is_refused(store: Store) -> None
     with pytest.raises(rumor.InputError, match=r"key of question 'colour'.*rumor issue keys"):
         store.register(second, revise=True)
     assert store.register(first).open is False
-    assert len(store.registered()) == 1
+    assert len(store.collections()) == 1

@@ -265,7 +265,7 @@ class TestSummaries:
             on_day(monkeypatch, day)
             store.write([batch(entry, "colour", [0] * size)])
         store.summarize()
-        counts = {day: part.reports for day, part in store.counted(entry, "colour")[1].items()}
+        counts = {day: part.reports for day, part in store.day_summaries(entry, "colour")[1].items()}
         assert counts == dict(zip(days, (1, 2, 3), strict=True))
         assert store.summary(entry, "colour", (days[1], None)).reports == 5
         assert store.summary(entry, "colour", (None, days[1])).reports == 3
@@ -337,7 +337,7 @@ class TestLifecycle:
         with pytest.raises(rumor.InputError, match="only as a revision"):
             store.register(revised)
         second = store.register(revised, revise=True)
-        states = [(entry.state, entry.open) for entry in store.registered()]
+        states = [(entry.state, entry.open) for entry in store.collections()]
         assert states == [("superseded", True), ("open", True)]
         # Reports that were made under the old contract may still be on their way.
         assert store.write([batch(first, "colour", [0]), batch(second, "colour", [0])]) == [
@@ -360,7 +360,7 @@ class TestLifecycle:
         ]
         assert store.summary(entry, "colour").reports == 100
         assert sql(store, "SELECT COUNT(*) FROM report WHERE report IS NULL") == [(0,)]
-        assert [entry.state for entry in store.registered()] == ["closed", "open"]
+        assert [entry.state for entry in store.collections()] == ["closed", "open"]
 
     def test_deleting_leaves_nothing_and_harms_nobody(self, store: Store) -> None:
         kept = store.register(collection(series="kept"))
@@ -373,7 +373,7 @@ class TestLifecycle:
         store.write([batch(kept, "colour", [0])])
         store.summarize()
         assert store.summary(kept, "colour").reports == 3
-        assert [entry.collection.series for entry in store.registered()] == ["kept"]
+        assert [entry.collection.series for entry in store.collections()] == ["kept"]
         assert sql(store, "SELECT COUNT(*) FROM report") == [(3,)]
         with pytest.raises(rumor.InputError, match="must name one of the store's 1 collections"):
             store.delete_collection(gone.collection.digest)

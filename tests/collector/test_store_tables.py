@@ -187,7 +187,7 @@ def test_collections_are_registered_once(life: Life) -> None:
         life.store.register(revised)
     assert tables(life.store) == found
     life.store.register(revised, revise=True)
-    states = [entry.state for entry in life.store.registered()]
+    states = [entry.state for entry in life.store.collections()]
     assert states == ["superseded", "open", "open"]
 
 
@@ -232,8 +232,8 @@ def test_reports_are_read_back_as_they_came(life: Life) -> None:
             assert len(newest) == 5
             last = {bytes(row)[16:] for row in life.sent[number, question, TUESDAY]}
             assert {row.tobytes() for row in newest[:4]} <= last
-            assert life.store.days(entry, question) == {MONDAY: 4, TUESDAY: 4}
-            mark, days = life.store.counted(entry, question)
+            assert life.store.reports_by_day(entry, question) == {MONDAY: 4, TUESDAY: 4}
+            mark, days = life.store.day_summaries(entry, question)
             assert (mark, set(days)) == (32, {MONDAY, TUESDAY})
             later = TUESDAY + datetime.timedelta(days=1)
             windows = {(None, None): 8, (TUESDAY, None): 4, (None, MONDAY): 4,
@@ -446,7 +446,7 @@ def lived(folder: Path, patch: pytest.MonkeyPatch, chunk: int | None) -> Tables:
     seeds = np.random.default_rng(7)
 
     def row(entry: StoredCollection, question: str, values: Any) -> np.ndarray:
-        mechanism = entry.collection.question(question).mechanism.unlabelled()
+        mechanism = entry.collection.question(question).mechanism.without_labels()
         reports = mechanism.privatize(values, random=Seeded(int(seeds.integers(1 << 30))))
         ids = seeds.integers(0, 256, (len(reports), 16), dtype=np.uint8)
         return np.concatenate([ids, reports], axis=1)

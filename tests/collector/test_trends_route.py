@@ -64,14 +64,14 @@ def test_it_says_what_python_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
             assert refused.problem == "invalid-query"
             assert sentence in refused.json()["detail"]
     store = open_store(url)
-    entry = store.registered()[0]
+    entry = store.collections()[0]
     early, late = (
         store.summary(entry, "q", read_period(p)) for p in ("..2026-03-04", "2026-03-05..")
     )
     known = rumor.compare(contract.question("q").mechanism, early, late)
     assert [row["difference"] for row in compared["estimates"]] == known.difference.tolist()
     assert list(compared["groups"].values()) == [2000, 2000]
-    _, days = store.counted(entry, "q")
+    _, days = store.day_summaries(entry, "q")
     store.close()
     plain = rumor.trend(contract.question("q").mechanism, days)
     assert [change["from"] for change in found["changes"]] == ["2026-03-05", "2026-03-05"]

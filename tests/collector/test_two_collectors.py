@@ -29,7 +29,7 @@ def test_two_that_start_at_once_on_a_new_file_agree(tmp_path: Path) -> None:
         thread.join()
     assert len(started) == 2
     store = open_store(store_url)
-    (entry,) = store.registered()
+    (entry,) = store.collections()
     body = rows(entry, "colour", [0, 1]).tobytes()
     answers = [send(each.url, entry.collection, "colour", body).json() for each in started]
     assert answers == [{"accepted": 2, "duplicates": 0}, {"accepted": 0, "duplicates": 2}]

@@ -48,12 +48,12 @@ DAY = datetime.date(2026, 3, 1)
 
 def counted(store: Store, question: str) -> Summary:
     store.summarize()
-    return store.summary(store.registered()[0], question)
+    return store.summary(store.collections()[0], question)
 
 
 def recounted(store: Store, question: str) -> Summary:
     """The summary of the reports that are there."""
-    entry = store.registered()[0]
+    entry = store.collections()[0]
     mechanism = entry.collection.question(question).mechanism
     empty = Summary.empty(mechanism, contract=entry.collection.digest, question=question)
     for part in store.reports(entry, question):
@@ -97,7 +97,7 @@ class TestStore:
         part = batch(entry, "colour", [0, 1])
         store.write([part])
         assert store.withdraw(entry, "colour", ids(part)) == 2
-        assert store.days(entry, "colour") == {}
+        assert store.reports_by_day(entry, "colour") == {}
         assert counted(store, "colour").reports == 0
 
     def test_a_closed_collection_lets_reports_go_with_their_ids(self, store: Store) -> None:
@@ -128,7 +128,7 @@ class TestStore:
         export_collection(store, entry.collection.digest, tmp_path / "out")
         store.delete_collection(entry.collection.digest)
         import_collection(store, tmp_path / "out")
-        again = store.registered()[0]
+        again = store.collections()[0]
         assert store.write([ReportBatch(again.questions["colour"], part.rows)]) == [
             BatchAccepted(0, 3)
         ]

@@ -99,7 +99,7 @@ def typing(text: str = "") -> Iterator[None]:
 
 def rows(entry: StoredCollection, question: str, values: object) -> Reports:
     """Fresh reports of some values, each with a random id in front."""
-    reports = entry.collection.question(question).mechanism.unlabelled().privatize(values)
+    reports = entry.collection.question(question).mechanism.without_labels().privatize(values)
     ids = np.frombuffer(secrets.token_bytes(16 * len(reports)), np.uint8).reshape(-1, 16)
     return np.concatenate([ids, reports], axis=1)
 

@@ -47,7 +47,7 @@ def later_round(first: Collection) -> Collection:
 
 FULL = {
     **{
-        f"kind {name}": question({"id": "one", "kind": name, **kind.example().wish})
+        f"kind {name}": question({"id": "one", "kind": name, **kind.example().spec})
         for name, kind in KINDS.items()
     },
     "two questions": collection(CHOICE, {**OTHER, "retention_days": 7, "reports_per_person": 2}),

@@ -732,7 +732,7 @@ def test_every_check_has_a_rule() -> None:
 @pytest.mark.parametrize("epsilon", [2.0**-60, 2.0**-53, 1e-12, 32.0])
 @pytest.mark.parametrize("name", KINDS)
 def test_every_kind_keeps_the_least_and_the_most_epsilon(name: str, epsilon: float) -> None:
-    wish = {**KINDS[name].example().wish, "id": "a", "kind": name, "epsilon": epsilon}
+    wish = {**KINDS[name].example().spec, "id": "a", "kind": name, "epsilon": epsilon}
     found = collection(wish).question()
     assert 0 < found.epsilon <= epsilon
     assert Collection.from_json(collection(wish).canonical()).question() == found

@@ -33,7 +33,7 @@ from rumor.mechanisms import (
 )
 from rumor.mechanisms.registry import of_kind
 from rumor.mechanisms.summary import Summary
-from rumor.mechanisms.supports import ItemCounts
+from rumor.mechanisms.support import ItemCounts
 
 HIT, MISS = 0.5, 0.2
 

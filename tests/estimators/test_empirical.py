@@ -19,7 +19,7 @@ from rumor.estimators.frequency.priors import Grid, Noise, ladder, make_grid
 from rumor.kinds.planning.forecast import drawn_tally
 from rumor.mechanisms import FrequencyOracle, SubsetSelection, UnaryEncoding
 from rumor.mechanisms.summary import Summary
-from rumor.mechanisms.supports import ItemCounts
+from rumor.mechanisms.support import ItemCounts
 from rumor.papers.frequency import ORACLES
 
 Vector = NDArray[np.float64]

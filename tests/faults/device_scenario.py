@@ -161,6 +161,6 @@ def verify(folder: str, front: Front, store: Store, said: str) -> None:
     assert sum(each.accepted for each in exchanges) == len(arrived)
     left = [path.name for path in (Path(folder) / "device").glob(".secret*")]
     assert len(left) <= 1, left
-    (entry,) = store.registered()
+    (entry,) = store.collections()
     held = {id for question in entry.questions for id in look(store, entry, question).present}
     assert not held & arrived.keys(), "a report is there that was taken back"

@@ -210,7 +210,7 @@ def _closed(store: Store) -> None:
 
 
 def _known(store: Store, contract: Collection) -> StoredCollection | None:
-    return next((each for each in store.registered() if each.collection == contract), None)
+    return next((each for each in store.collections() if each.collection == contract), None)
 
 
 def verify(folder: Path, said: str) -> None:
@@ -254,14 +254,14 @@ def verify(folder: Path, said: str) -> None:
         and each.name != "taken"
     ]
     _check(store, everything, side_may_be_gone=False)
-    for entry in store.registered():
+    for entry in store.collections():
         for question in QUESTIONS:
             expected = sum(
                 len(each.rows)
                 for each in everything
                 if (each.contract, each.question) == (entry.collection, question)
             )
-            dropped = store.dropped(entry, question)
+            dropped = store.dropped_reports(entry, question)
             few = 0 if dropped is None else dropped.reports
             assert store.summary(entry, question).reports + few == expected
     store.expire(DAYS[1])

@@ -67,7 +67,7 @@ def _names(series: str) -> dict[str, object]:
 
 def _question(kind: Kind[Any], id: str, factor: float) -> dict[str, object]:
     """The example of a kind, with so many times its epsilon."""
-    wish = dict(kind.example().wish)
+    wish = dict(kind.example().spec)
     epsilon: Any = wish["epsilon"]
     # Else the series would decide how words are hashed.
     key = {"key": "joins"} if "key" in kind.keys else {}
@@ -180,7 +180,7 @@ def answers_of(
     chance = np.random.default_rng(int.from_bytes(seed[:8], "big"))
     days = _dealt(_DAY_SHARES, people)
     groups = chance.permutation(_dealt(_GROUP_SHARES, people))
-    typed = KINDS[name].example().typed
+    typed = KINDS[name].example().typed_answers
     # Most people hold the answer of their group, unless the day brings another one.
     usual = (groups + (days >= 3)) % len(typed)
     other = chance.integers(0, len(typed), people)

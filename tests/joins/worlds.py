@@ -312,7 +312,7 @@ class Collecting:
         """A device answers by its own client; its report as a crowd of one."""
         kind, contract = KINDS[self._world.kind], entry.collection
         question = contract.question(ASKED)
-        typed = kind.example().typed[number % len(kind.example().typed)]
+        typed = kind.example().typed_answers[number % len(kind.example().typed_answers)]
         self._devices += 1
         name = f"device {self._folder.name} {self._devices}"
         if self._world.client == "javascript":
@@ -383,7 +383,7 @@ class Collecting:
         """The store has counted the reports of this crowd, each on its day, and nothing else."""
         contract, id = entry.collection, crowd.question.id
         assert self._store.summary(entry, id).to_bytes() == crowd.summary(contract).to_bytes()
-        _, days = self._store.counted(entry, id)
+        _, days = self._store.day_summaries(entry, id)
         known = {
             datetime.date.fromisoformat(day): some.summary(contract).to_bytes()
             for day, some in crowd.by("day").items()

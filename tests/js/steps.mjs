@@ -41,17 +41,20 @@ const STEPS = {
   /** What day it is for devices that are opened from now on, counted from 1970. */
   day: ({ is }) => void (day = is),
   asked: () => asked,
-  drawn: ({ by = "person", of = "contract" }) => people[by].asked(contracts[of]),
+  drawn: async ({ by = "person", of = "contract" }) => {
+    const { total, ...assignment } = await people[by].assignment(contracts[of]);
+    return { ...assignment, of: total };
+  },
   loss: ({ of = "contract", question }) => rumor.lossOf(contracts[of].question(question)),
   lossOfContract: ({ of = "contract" }) => rumor.lossOfContract(contracts[of]),
-  standing: ({ by = "person", of = "contract" }) => people[by].standing(contracts[of]),
+  standing: ({ by = "person", of = "contract" }) => people[by].budget(contracts[of]),
   openWithoutStore: ({ maxEpsilon }) => rumor.Respondent.open({ maxEpsilon }).then(() => null),
   state: ({ store = "person" }) => JSON.parse(String(stores[store])),
   prepare: async ({ by = "person", of = "contract", answers, invitation }) =>
     shown(await people[by].prepare(contracts[of], answers, { invitation })),
   enrol: ({ by = "person", of = "contract", invitation }) => people[by].enrol(contracts[of], invitation),
   told: async ({ by = "person", of = "contract", answers }) =>
-    (await people[by].prepare(contracts[of], answers)).map(({ told }) => told),
+    (await people[by].prepare(contracts[of], answers)).map(({ notes }) => notes),
   /** Several at once, in one go: each is made or refused. */
   race: async ({ by, of = "contract", answers }) =>
     Promise.all(by.map((who) => people[who].prepare(contracts[of], answers).then(() => true, (e) => e.code))),
@@ -60,7 +63,7 @@ const STEPS = {
   spent: ({ by = "person" }) => people[by].spent(),
   reset: ({ by = "person" }) => people[by].reset(),
   send: ({ by = "person", of = "contract", url, ...options }) => people[by].send(url, contracts[of], options),
-  sent: ({ by = "person", series }) => people[by].sent(series),
+  sent: ({ by = "person", series }) => people[by].withdrawable(series),
   withdraw: ({ by = "person", url, series }) => people[by].withdraw(url, { series }),
   describe: ({ of = "contract", question, report }) =>
     rumor.describeReport(contracts[of].question(question), fromHex(report)),

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 import rumor
-from rumor.mechanisms.kept import Kept
+from rumor.mechanisms.cap_sampling import Kept
 from rumor.mechanisms.select import SetSelect
 from rumor.results.kept import FullSlots
 

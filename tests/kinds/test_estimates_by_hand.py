@@ -26,7 +26,7 @@ from rumor.kinds.ordered.result import OrderedEstimate
 from rumor.mechanisms import FrequencyOracle, Mechanism
 from rumor.mechanisms.keyvalue import KeyValueMechanism
 from rumor.mechanisms.mean import MeanMechanism
-from rumor.mechanisms.poisoning import fake_clients
+from rumor.mechanisms.poisoning import bound_poisoning
 from rumor.mechanisms.registry import of_kind
 from rumor.mechanisms.sets import SetMechanism
 from rumor.mechanisms.summary import Summary
@@ -64,7 +64,7 @@ def summary_of(mechanism: Mechanism, people: int = PEOPLE) -> Summary:
 def fakes_told(mechanism: Mechanism, found: Any, shown: bool) -> None:
     """The bound on fakes is that of one report in a hundred."""
     told = found.diagnostics["fake_clients"]
-    bound = fake_clients(mechanism, found.reports)
+    bound = bound_poisoning(mechanism, found.reports)
     assert told["clients"] == bound.clients == math.ceil(found.reports / 100)
     assert told["adds"] == pytest.approx(mechanism.poisoning.gain(found.reports, bound.clients))
     assert told["takes"] == pytest.approx(mechanism.poisoning.loss(found.reports, bound.clients))

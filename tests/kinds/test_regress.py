@@ -155,7 +155,7 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "r.parquet", contract, question, strata=schema, random=rumor.Seeded(1)
     ) as file:
         for day, part in ((1, slice(0, 2000)), (2, slice(2000, 3000))):
-            reports = question.mechanism.unlabelled().privatize(
+            reports = question.mechanism.without_labels().privatize(
                 answers[part], random=rumor.Seeded(day)
             )
             kept = {"age": pa.array(ages[part]), "country": pa.array(columns["country"][part])}

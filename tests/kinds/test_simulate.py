@@ -13,7 +13,7 @@ from rumor.core.randomness import Seeded
 from rumor.kinds.choice import simulate as module
 from rumor.kinds.choice.read import reader
 from rumor.kinds.choice.simulate import simulate
-from rumor.kinds.reading import Held, read_histogram
+from rumor.kinds.reading import TableAnswers, read_histogram
 from rumor.kinds.simulation import SimulationSettings, rescaled
 from rumor.mechanisms import FrequencyOracle
 from tests.flow import home_pages
@@ -31,7 +31,7 @@ def _histogram(folder: Path, text: str, column: str | None = None) -> list[int]:
     path = folder / "h.csv"
     path.write_text(text)
     asked = oracle("homepage")
-    counts = read_histogram(asked, reader(asked), Held(AnswerTable.open(path), "homepage", column))
+    counts = read_histogram(asked, reader(asked), TableAnswers(AnswerTable.open(path), "homepage", column))
     return [int(count) for count in counts]
 
 

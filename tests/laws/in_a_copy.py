@@ -63,7 +63,7 @@ def try_kind(name: str, folder: Path, commands: list[str]) -> None:
     from rumor.kinds import KINDS
 
     example = KINDS[name].example()
-    question = {"id": "asked", "kind": name, "text": "What?", **example.wish}
+    question = {"id": "asked", "kind": name, "text": "What?", **example.spec}
     law = {"name": "Law", "series": "law", "contact": "a@b.example", "questions": [question]}
     contract, answers, words, reports, planned = (
         folder / f"{name}{end}" for end in (".json", ".csv", ".txt", ".parquet", ".toml")

@@ -318,9 +318,9 @@ def law_evidence_is_the_models(mechanism: Mechanism) -> None:
         table = rows(mechanism, public)
         exact = [float(logarithm(p / table[second][y])) for y, p in table[first].items()]
         outputs = mechanism.outputs(public)
-        found = mechanism.evidence(outputs, first, second)
+        found = mechanism.log_likelihood_ratio(outputs, first, second)
         np.testing.assert_allclose(found, exact, rtol=1e-9, atol=1e-12)
-        assert (mechanism.evidence(outputs, first, first) == 0).all()
+        assert (mechanism.log_likelihood_ratio(outputs, first, first) == 0).all()
         assert np.abs(found).max() <= mechanism.epsilon * (1 + 1e-9)
 
 

@@ -29,7 +29,7 @@ from rumor.mechanisms import (
 )
 from rumor.mechanisms.mixed.mixed import Mixed
 from rumor.mechanisms.open_words.open_words import OpenWords
-from rumor.mechanisms.poisoning import fake_clients
+from rumor.mechanisms.poisoning import bound_poisoning
 from tests.laws.laws import refused
 
 PEOPLE, FAKES = 20_000, 2_000
@@ -60,12 +60,12 @@ def law_fakes_add_what_the_bound_says(mechanism: Mechanism) -> None:
     assert mechanism.poisoning.gain(PEOPLE, 0) == 0
     assert mechanism.poisoning.gain(PEOPLE, FAKES // 2) < bound, "fewer fakes add less"
     refused(lambda: mechanism.poisoning.gain(PEOPLE, PEOPLE + 1))
-    told = fake_clients(mechanism, PEOPLE)
-    assert (told.clients, told.adds) == (
+    told = bound_poisoning(mechanism, PEOPLE)
+    assert (told.clients, told.gain) == (
         PEOPLE // 100,
         mechanism.poisoning.gain(PEOPLE, PEOPLE // 100),
     )
-    assert told.raised.what in told.sentence()
+    assert told.target.what in told.sentence()
     if isinstance(mechanism, Rappor):
         _words(mechanism, bound)
         return
@@ -90,10 +90,10 @@ def law_fakes_take_what_the_bound_says(mechanism: Mechanism) -> None:
     assert mechanism.poisoning.loss(PEOPLE, 0) == 0
     assert 0 < mechanism.poisoning.loss(PEOPLE, FAKES // 2) < loss, "fewer fakes take less"
     refused(lambda: mechanism.poisoning.loss(PEOPLE, PEOPLE + 1))
-    told = fake_clients(mechanism, PEOPLE)
-    assert told.takes == mechanism.poisoning.loss(PEOPLE, PEOPLE // 100)
-    assert told.to_dict()["takes"] == told.takes
-    assert told.raised.said(told.takes) in told.sentence()
+    told = bound_poisoning(mechanism, PEOPLE)
+    assert told.loss == mechanism.poisoning.loss(PEOPLE, PEOPLE // 100)
+    assert told.to_dict()["takes"] == told.loss
+    assert told.target.format_change(told.loss) in told.sentence()
     one, gain = mechanism.poisoning.loss(1, 1), mechanism.poisoning.gain(1, 1)
     # As many fakes among as many are that part of the reports, whichever way they push.
     assert loss / one == pytest.approx(mechanism.poisoning.gain(PEOPLE, FAKES) / gain)
@@ -263,7 +263,7 @@ def _on_a_cell(mixed: Mixed) -> Attack:
 
 def _words(rappor: Rappor, bound: float) -> None:
     """A word's own bits and no others, in every cohort: it is told as what this adds, "about"."""
-    assert ", about" in fake_clients(rappor, PEOPLE).sentence()
+    assert ", about" in bound_poisoning(rappor, PEOPLE).sentence()
     ((held, word),) = rappor.audit.pairs_to_compare()
     honest = rappor.privatize([str(held)] * (PEOPLE - FAKES), random=Seeded(120))
     filters = [rappor.bloom.filter(str(word), cohort) for cohort in range(rappor.cohorts)]

@@ -175,7 +175,7 @@ class Settled:
     def in_world(self, world: World) -> bytes:
         """What it comes to in one world, by the mechanism's own code."""
         person, noise = (_moved(key, world) for key in (self.person, self.noise))
-        return _SETTLE[type(self.mechanism)](self.mechanism, self.value, person=person, noise=noise)
+        return _DRAW_PERMANENT[type(self.mechanism)](self.mechanism, self.value, person=person, noise=noise)
 
     def touched(self) -> set[Context]:
         """Whose words decide it."""
@@ -222,19 +222,19 @@ class Record:
     """What the device says after each step that it is asked."""
 
 
-_SETTLE = {one: one.draw_permanent for one in PERMANENT}
-_RESTATE = {one: one.report_permanent for one in PERMANENT}
+_DRAW_PERMANENT = {one: one.draw_permanent for one in PERMANENT}
+_REPORT_PERMANENT = {one: one.report_permanent for one in PERMANENT}
 
 
 @contextmanager
 def recorded(record: Record) -> Iterator[None]:
     """While this lasts, settling and reporting are written down instead of being drawn."""
 
-    def settle(self: PermanentAnswers, value: object, *, person: Keyed, noise: Keyed) -> bytes:
+    def draw_permanent(self: PermanentAnswers, value: object, *, person: Keyed, noise: Keyed) -> bytes:
         record.settled.append(Settled(self, value, person, noise))
         return (len(record.settled) - 1).to_bytes(4, "little")
 
-    def restate(self: PermanentAnswers, settled: bytes, *, random: object = None) -> bytes:
+    def report_permanent(self: PermanentAnswers, settled: bytes, *, random: object = None) -> bytes:
         record.reports.append((self, None, int.from_bytes(settled, "little")))
         return bytes(self.width)
 
@@ -244,8 +244,8 @@ def recorded(record: Record) -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         for one in PERMANENT:
-            patch.setattr(one, "settle", settle)
-            patch.setattr(one, "restate", restate)
+            patch.setattr(one, "draw_permanent", draw_permanent)
+            patch.setattr(one, "report_permanent", report_permanent)
         patch.setattr(Mechanism, "report", report)
         yield
 
@@ -357,7 +357,7 @@ def _together(
     for answers, weight in answered.items():
         partial: dict[tuple[bytes, ...], int] = {(): weight}
         for mechanism, index in reports:
-            law, _ = _restated(mechanism, answers[index])
+            law, _ = _permanent_reports(mechanism, answers[index])
             partial = {
                 (*so_far, report): chance * more
                 for so_far, chance in partial.items()
@@ -366,14 +366,14 @@ def _together(
         for transcript, chance in partial.items():
             chances[transcript] = chances.get(transcript, 0) + chance
     for mechanism, _ in reports:
-        scale *= _restated(mechanism, answers[0])[1]
+        scale *= _permanent_reports(mechanism, answers[0])[1]
     return chances, scale
 
 
 @functools.lru_cache(maxsize=4096)
-def _restated(mechanism: PermanentAnswers, settled: bytes) -> tuple[dict[bytes, int], int]:
-    restate = _RESTATE[type(mechanism)]
-    return _scaled(distribution(lambda draws: restate(mechanism, settled, random=Known(draws))))
+def _permanent_reports(mechanism: PermanentAnswers, settled: bytes) -> tuple[dict[bytes, int], int]:
+    report = _REPORT_PERMANENT[type(mechanism)]
+    return _scaled(distribution(lambda draws: report(mechanism, settled, random=Known(draws))))
 
 
 @functools.lru_cache(maxsize=4096)

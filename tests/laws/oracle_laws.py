@@ -215,7 +215,7 @@ def law_views_agree(oracle: FrequencyOracle) -> None:
             for members, row in zip(lists.tolist(), z[picks], strict=True):
                 assert len(set(members)) == len(members)
                 assert [code in members for code in codes] == row.tolist()
-        if oracle.counts_outputs:
+        if oracle.tally_is_lossless:
             assert oracle.tally_size == oracle.alphabet
             assert oracle.tally(outputs).tolist() == [1] * oracle.alphabet
             assert (
@@ -248,7 +248,7 @@ def law_labels_and_integers_agree(oracle: FrequencyOracle) -> None:
     ours = oracle.privatize(codes, random=Seeded(205))
     theirs = named.privatize([labels[code] for code in codes], random=Seeded(205))
     assert ours.tobytes() == theirs.tobytes()
-    unnamed = named.unlabelled().privatize(codes, random=Seeded(205))
+    unnamed = named.without_labels().privatize(codes, random=Seeded(205))
     assert unnamed.tobytes() == ours.tobytes()
     # Where values have names, integers are names too, and never positions.
     last = oracle.domain - 1
@@ -315,7 +315,7 @@ def _permuted_summary(
     """The summary of the same people when value x is called order[x], if there is such a one."""
     tally = oracle.tally(batch)
     # Counters of outputs are those of values only where an output is a value.
-    if oracle.tally_size == oracle.domain and not (oracle.counts_outputs and oracle.dispersion):
+    if oracle.tally_size == oracle.domain and not (oracle.tally_is_lossless and oracle.dispersion):
         moved = np.empty_like(tally)
         moved[order] = tally
         return Summary(oracle, len(batch), moved)

@@ -31,7 +31,7 @@ OWN_METHODS = {"was published for", "is for subset selection"}
 
 
 def collection_of(kind: Kind[Any]) -> Collection:
-    question = {"id": "asked", "kind": kind.name, "text": "What?", **kind.example().wish}
+    question = {"id": "asked", "kind": kind.name, "text": "What?", **kind.example().spec}
     wish = {"name": "Law", "series": "law", "contact": "a@b.example", "questions": [question]}
     return Collection.resolve(wish)
 
@@ -87,16 +87,16 @@ def test_typed_answers_are_what_a_table_holds(kind: Kind[Any], desk: Desk) -> No
 
     mechanism = collection_of(kind).question("asked").mechanism
     read = kind.read("asked", mechanism, AnswerTable.open(desk.answers), None)
-    people = sum(len(mechanism.unlabelled().privatize(values)) for values, _ in read)
-    assert people == len(desk.example.typed)
-    for text in desk.example.typed:
+    people = sum(len(mechanism.without_labels().privatize(values)) for values, _ in read)
+    assert people == len(desk.example.typed_answers)
+    for text in desk.example.typed_answers:
         assert mechanism.validate([mechanism.report(kind.parse_answer(mechanism, text))]).all
     assert kind.hint(mechanism)
 
 
 def test_files_are_privatized_and_estimated_by_every_method(kind: Kind[Any], desk: Desk) -> None:
     made = desk.run("privatize", desk.contract, desk.answers, "-o", desk.reports)
-    assert made["reports"] == len(desk.example.typed)
+    assert made["reports"] == len(desk.example.typed_answers)
     for method in kind.methods():
         arguments = [desk.contract, desk.reports, *desk.candidates, "--method", method]
         status, said = desk.tried("estimate", *arguments)
@@ -105,7 +105,7 @@ def test_files_are_privatized_and_estimated_by_every_method(kind: Kind[Any], des
             assert any(word in said for word in OWN_METHODS), said
             continue
         found = json.loads(said)
-        assert found["reports"] == len(desk.example.typed)
+        assert found["reports"] == len(desk.example.typed_answers)
         # Of words those that were found are listed, perhaps none; of anything else, every row.
         assert found["estimates"] or desk.example.words is not None
         assert found["covers"]
@@ -165,7 +165,7 @@ def test_a_plan_compares_every_mechanism_of_its_kind(kind: Kind[Any]) -> None:
     """Asked again, and with a cap, so that none is left out for a wish that was not made."""
     wished: dict[str, Any] = {"domain": 4, "users": 10_000, "cap": 2, **kind.example().plan}
     size = Size(**wished)
-    found = kind.planned(size).candidates(BudgetSpec(1.0, reports=2))
+    found = kind.plan_question(size).candidates(BudgetSpec(1.0, reports=2))
     assert {candidate.mechanism.name for candidate in found} == set(kind.mechanisms())
 
 
@@ -177,16 +177,16 @@ def test_it_is_served_answered_estimated_exported_and_imported(
     entry = store.register(contract)
     mechanism = contract.question("asked").mechanism
     with background(Service(store, contract.series, dictionary=desk.example.words)) as url:
-        for number, text in enumerate(desk.example.typed):
+        for number, text in enumerate(desk.example.typed_answers):
             with Client(url, tmp_path / f"device-{number}") as client:
                 sent = client.answer({"asked": kind.parse_answer(mechanism, text)})
                 assert sent.sent == 1
     store.summarize()
     summary = store.summary(entry, "asked")
-    assert summary.reports == len(desk.example.typed)
+    assert summary.reports == len(desk.example.typed_answers)
     options = kind.collector_options(desk.example.words)
     found = kind.estimate(mechanism, summary, "auto", options)
-    assert found.to_dict()["reports"] == len(desk.example.typed)
+    assert found.to_dict()["reports"] == len(desk.example.typed_answers)
     assert found.table()
     export_collection(store, contract.digest, tmp_path / "out")
     other = open_store(f"sqlite:///{tmp_path / 'two.db'}")
@@ -202,7 +202,7 @@ def test_every_mechanism_is_one_of_its_kind(mechanism: type[Mechanism]) -> None:
     assert issubclass(mechanism, kind.family)
     assert mechanism.name in kind.mechanisms()
     example = mechanism.examples()[0]
-    assert kind.facts(example).keys() == {"answers", "range"}
+    assert kind.answer_domain(example).keys() == {"answers", "range"}
     # Every method of its kind estimates it, or says in one sentence why not.
     people = [example.inputs()[i % len(example.inputs())] for i in range(200)]
     reports = as_reports(

@@ -11,7 +11,7 @@ import rumor
 from rumor.core.types import Tally
 from rumor.mechanisms import Mechanism
 from rumor.mechanisms.mean import choose_mean, mean_mechanisms
-from rumor.mechanisms.poisoning import fake_clients
+from rumor.mechanisms.poisoning import bound_poisoning
 from rumor.privacy.audit.findings import audit_exact, audit_samples
 from rumor.privacy.audit.over_time import audit_over_time
 from tests.laws.laws import (
@@ -75,10 +75,10 @@ def test_its_mean_is_estimated_with_an_interval_and_a_bound() -> None:
     assert mechanism.binomial(mechanism.tally(mechanism.outputs()), 3) is None
     low, high = found[0].interval(0.95)
     assert high - low == pytest.approx(2 * 1.96 * found[0].stderr, rel=1e-3)
-    told = fake_clients(mechanism, people)
-    assert told.raised.what == "the mean"
+    told = bound_poisoning(mechanism, people)
+    assert told.target.what == "the mean"
     assert told.sentence() in found[0].table()
-    assert told.adds == pytest.approx(0.01 * (mechanism.furthest_estimate - 0.0))
+    assert told.gain == pytest.approx(0.01 * (mechanism.furthest_estimate - 0.0))
 
 
 def test_it_is_audited() -> None:

@@ -37,7 +37,7 @@ class Shrug(MeanMechanism):
         power = exact.exp(exact.checked_epsilon(epsilon))
         self.truth = exact.floor_threshold(power / (power + 1))
 
-    def _accept(self) -> None:
+    def _check_identifiable(self) -> None:
         pass
 
     @classmethod

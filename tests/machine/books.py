@@ -119,14 +119,14 @@ def observe(store: Store) -> dict[str, Shown]:
         entry.collection.digest: Shown(
             entry.open, {id: look(store, entry, id) for id in entry.questions}
         )
-        for entry in store.registered()
+        for entry in store.collections()
     }
 
 
 def look(store: Store, entry: StoredCollection, question: str) -> Seen:
     """A question as a store shows it now."""
     with store.snapshot() as seen:
-        mark, days = seen.counted(entry, question)
+        mark, days = seen.day_summaries(entry, question)
         counted = frozenset(
             id.tobytes() for part in seen.reports(entry, question, mark) for id in part.ids
         )
@@ -136,7 +136,7 @@ def look(store: Store, entry: StoredCollection, question: str) -> Seen:
                 assert id.tobytes() not in present, "a report is present twice"
                 present[id.tobytes()] = (report.tobytes(), part.day)
         spent = frozenset(id.tobytes() for ids in seen.spent_ids(entry, question) for id in ids)
-        spans, dropped = seen.spans(entry, question), seen.dropped(entry, question)
+        spans, dropped = seen.spans(entry, question), seen.dropped_reports(entry, question)
     return Seen(present, counted, spent, days, spans, dropped)
 
 

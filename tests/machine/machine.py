@@ -587,7 +587,7 @@ class Machine(RuleBasedStateMachine):
     def _serve(self, place: int) -> None:
         if self.world.serving[place] is not None:
             return
-        known = self.world.store.registered()
+        known = self.world.store.collections()
         current = [entry.collection for entry in known if entry.current]
         contract = current[0] if current else contracts()[0]
         with self.step(busy=True) as step:

@@ -447,7 +447,7 @@ class World:
 
     def fresh_rows(self, contract: Collection, question: str, values: Sequence[int]) -> bytes:
         """Reports with new ids, as the wire has them."""
-        mechanism = contract.question(question).mechanism.unlabelled()
+        mechanism = contract.question(question).mechanism.without_labels()
         reports = mechanism.privatize([value % mechanism.domain for value in values])  # type: ignore[attr-defined]
         ids = np.frombuffer(secrets.token_bytes(16 * len(values)), np.uint8).reshape(-1, 16)
         return bytes(np.concatenate([ids, reports], axis=1).tobytes())
@@ -516,7 +516,7 @@ class World:
         path = self.new_path("restored")
         with contextlib.closing(open_store(f"sqlite:///{path}")) as store:
             import_collection(store, folder)
-            (entry,) = store.registered()
+            (entry,) = store.collections()
             for question in entry.questions:
                 seen = look(store, entry, question)
                 assert seen.counted == seen.present.keys()

@@ -108,9 +108,9 @@ def test_bucket_edges_are_those_of_the_hash() -> None:
 
 def test_too_many_hashes_are_refused() -> None:
     oracle = rumor.LocalHashing(domain=1000, epsilon=1.0)
-    oracle.admit(10**8)
+    oracle.check_report_count(10**8)
     with pytest.raises(InputError, match="at most 1e11 hashes"):
-        oracle.admit(10**8 + 1)
+        oracle.check_report_count(10**8 + 1)
 
 
 def test_who_holds_more_than_the_cap_is_refused() -> None:

@@ -122,7 +122,7 @@ def test_what_epsilon_buys_is_kept_at_both_ends(name: str) -> None:
                 continue
         mechanism = made(name, epsilon)
         kept += 1
-        assert 0 < mechanism.epsilon_in_all(1) <= epsilon
+        assert 0 < mechanism.epsilon_all_rounds(1) <= epsilon
         assert told(mechanism) == mechanism
     assert kept >= 3
 
@@ -361,7 +361,7 @@ RULES = [
     whole("buckets", 2, 1 << 16, lambda v: made("local-hashing", buckets=v)),
     Rule(
         "local hashing counts at most 1e11 hashes (reports times domain)",
-        made("local-hashing", domain=1000).admit,
+        made("local-hashing", domain=1000).check_report_count,
         (10**8,),
         (10**8 + 1,),
     ),
@@ -917,7 +917,12 @@ RULES = [
     whole("fakes", 0, 7, lambda v: RR.poisoning.gain(7, v)),
     whole("fakes", 0, 7, lambda v: RR.poisoning.loss(7, v)),
     whole("the number of labels", 3, 3, labelled, refuses=(2, 4)),
-    Rule("a summary counts at most 2^62 reports; got ", RR.admit, (1 << 62,), ((1 << 62) + 1,)),
+    Rule(
+        "a summary counts at most 2^62 reports; got ",
+        RR.check_report_count,
+        (1 << 62,),
+        ((1 << 62) + 1,),
+    ),
     Rule(
         "a channel is written out up to 4,194,304 probabilities; this one has ",
         lambda v: made("randomized-response", domain=v).channel(),

@@ -188,8 +188,8 @@ def test_names_must_be_as_many_as_there_are_values() -> None:
         found.named(named)
     own = Mixed(parts=named, epsilon=1.0)
     assert own.audit.as_argument(("y", "w")) == "a=y, b=w"
-    assert own.permanence.memo_digest != own.unlabelled().permanence.memo_digest
-    assert own == own.unlabelled(), "what answers are called is no part of the mechanism"
+    assert own.permanence.memo_digest != own.without_labels().permanence.memo_digest
+    assert own == own.without_labels(), "what answers are called is no part of the mechanism"
 
 
 def test_a_summary_whose_counters_cannot_be_is_refused() -> None:

@@ -50,7 +50,7 @@ def test_an_ended_word_is_its_own_stem_at_deeper_levels() -> None:
     found = stems.fingerprints("the")
     assert len(set(found[2:8])) == 1
     assert len(set(found)) == 4
-    assert found[8] == stems.whole("the")
+    assert found[8] == stems.word_fingerprint("the")
     # Longer words with the same bits so far, and as many zeros as there are, are others.
     assert found[2] not in stems.fingerprints("thee")
 
@@ -75,7 +75,7 @@ def test_long_words_take_part_and_are_the_same_in_any_form() -> None:
     assert mechanism.validate([mechanism.report(long)]).all
     assert mechanism.stems.fingerprints("cafe\u0301") == mechanism.stems.fingerprints("café")
     assert mechanism.identity("cafe\u0301") == mechanism.identity("café")
-    assert mechanism.stems.fingerprints("\ud800")[-1] == mechanism.stems.whole("\ufffd")
+    assert mechanism.stems.fingerprints("\ud800")[-1] == mechanism.stems.word_fingerprint("\ufffd")
 
 
 def test_extended_stems_are_those_of_words() -> None:

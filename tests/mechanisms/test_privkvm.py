@@ -42,8 +42,8 @@ def test_the_budget_is_the_papers() -> None:
     second = FIRST.next([0.0, 0.1, -0.4])
     assert second.key_truth == 2**63
     assert second.epsilon == pytest.approx(1 / 3)
-    assert FIRST.epsilon_in_all(1) == pytest.approx(FIRST.epsilon + 2 / 3)
-    assert FIRST.epsilon_in_all(1) <= 2.0
+    assert FIRST.epsilon_all_rounds(1) == pytest.approx(FIRST.epsilon + 2 / 3)
+    assert FIRST.epsilon_all_rounds(1) <= 2.0
     assert FIRST.nominal_epsilon + 2 * second.nominal_epsilon == pytest.approx(2.0)
 
 
@@ -151,4 +151,4 @@ def test_frequencies_of_later_rounds_are_not_made_up() -> None:
     assert not result.frequency_known.any()
     with pytest.raises(InputError, match="learned from round 1"):
         _ = second.rates
-    assert second.epsilon_in_all(1) == pytest.approx(2 * second.epsilon)
+    assert second.epsilon_all_rounds(1) == pytest.approx(2 * second.epsilon)

@@ -261,7 +261,7 @@ def test_basic_rappor_is_estimated_like_any_oracle() -> None:
     basic = rumor.Rappor.basic(labels=["a", "b", "c", "d", "e"])
     truth = np.array([0.5, 0.25, 0.15, 0.1, 0.0])
     values = np.repeat(np.arange(5), (truth * 40_000).astype(int))
-    result = rumor.estimate(basic, basic.unlabelled().privatize(values, random=rumor.Seeded(1)))
+    result = rumor.estimate(basic, basic.without_labels().privatize(values, random=rumor.Seeded(1)))
     assert result.values == ("a", "b", "c", "d", "e")
     spread = np.sqrt(basic.variance(truth, 40_000, "people"))
     assert np.all(abs(result.unbiased - truth) < 5 * spread)

@@ -55,7 +55,7 @@ def test_a_mechanism_answers_its_kind_and_those_that_extend_it(
     takes = []
     for kind in KINDS.values():
         try:
-            kind.restore(mechanism, dict.fromkeys(kind.names))
+            kind.restore(mechanism, dict.fromkeys(kind.contract_names))
         except InputError:
             continue
         takes.append(kind.lineage()[-1])

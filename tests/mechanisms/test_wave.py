@@ -107,7 +107,7 @@ def test_labels_and_round_numbers_stand_beside_the_mechanism() -> None:
     assert bare == named
     assert bare.labels is None
     assert bare.with_labels(["low", "middle", "high"]).code("high") == 2
-    assert named.unlabelled().code(1) == 1
+    assert named.without_labels().code(1) == 1
     ages = Wave(low=0, high=20, epsilon=1.0, round_to=5)
     again = Wave.from_parameters(ages.describe())
     assert again.marks == ()

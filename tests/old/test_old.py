@@ -118,10 +118,10 @@ def test_reports_files_are_read(folder: Path, told: Told) -> None:
     url = f"sqlite:///{folder / 'new.db'}"
     assert main(["import", str(reports), "--collection", str(contract), "--store", url]) == 0
     with closing(open_store(url)) as store:
-        (entry,) = store.registered()
+        (entry,) = store.collections()
         store.summarize()
         assert store.summary(entry, "colour").tally.tolist() == told["files"]["tally"]
-        days = store.days(entry, "colour")
+        days = store.reports_by_day(entry, "colour")
         first = told["files"]["first day"]
         assert list(days.values()) == [first, told["files"]["reports"] - first]
 
@@ -142,7 +142,7 @@ def test_summaries_are_read_and_go_on(folder: Path, told: Told) -> None:
     assert summary.tally.tolist() == told["files"]["tally"]
     estimates = estimate_of(folder / "contracts" / "survey.json", path)
     same_estimates(estimates, told["files"]["estimates"])
-    report = summary.mechanism.unlabelled().privatize([0])
+    report = summary.mechanism.without_labels().privatize([0])
     assert summary.update(report).reports == told["files"]["reports"] + 1
 
 
@@ -195,7 +195,7 @@ def test_stores_go_on(store: Store, told: Told) -> None:
     # A month later what was there is deleted: too few to keep their counts, only their number.
     days = [day for day, _ in said["colour"]["reports"].values()]
     assert store.expire(datetime.date(2026, 12, 16)) == sum(d < "2026-11-16" for d in days[2:])
-    dropped = store.dropped(entry, "colour")
+    dropped = store.dropped_reports(entry, "colour")
     assert dropped is not None
     left = store.summary(entry, "colour").reports
     assert left + dropped.reports == said["colour"]["counted"]
@@ -277,9 +277,9 @@ def test_a_relay_goes_on_with_what_it_kept(folder: Path, told: Told) -> None:
         wait_for(store, collection, expected)
         time.sleep(0.3)  # three turns
         assert received(store, collection) == expected
-        # The fourth of those that wait makes them a crowd; one that was delivered does not.
+        # The fourth of those that wait makes them a crowd; onwithout_labels delivered does not.
         question = collection.question("colour")
-        id, report = report_id(new_key()), question.mechanism.unlabelled().privatize([1]).tobytes()
+        id, report = report_id(new_key()), question.mechanism.without_labels().privatize([1]).tobytes()
         way = Transport(collection.relay.url)
         way.pass_on(collection.digest, "colour", bytes.fromhex(kept["delivered"]))
         time.sleep(0.3)

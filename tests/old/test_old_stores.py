@@ -44,7 +44,7 @@ def test_older_stores_go_on(store: Store, old: tuple[Path, dict[str, Any]]) -> N
     assert contents(store) == told["collections"]
     assert store.admissions("club") == told["admissions"]
     assert store.repair() == RepairResult(0, 0)
-    (entry, *_) = store.registered()
+    (entry, *_) = store.collections()
     said = told["collections"][entry.collection.digest]["questions"]["colour"]
     known = [bytes.fromhex(id + report) for id, (_, report) in said["reports"].items()]
     spent = [bytes.fromhex(id) + b"\x00" for id in said["spent"]]
@@ -68,6 +68,6 @@ def test_older_stores_go_on(store: Store, old: tuple[Path, dict[str, Any]]) -> N
     withdrawn = next(iter(said["reports"].values()))[0]
     old_ones = days.count("2026-11-10") - (withdrawn == "2026-11-10")
     assert store.expire(datetime.date(2026, 12, 11)) == old_ones > 0
-    dropped = store.dropped(entry, "colour")
+    dropped = store.dropped_reports(entry, "colour")
     assert dropped is not None
     assert store.summary(entry, "colour").reports + dropped.reports == said["counted"]

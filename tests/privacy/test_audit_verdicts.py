@@ -19,7 +19,7 @@ from rumor.core.exact import WORD
 from rumor.core.randomness import Draws, Seeded
 from rumor.core.reports import Reports
 from rumor.mechanisms import BasicRappor, Mechanism
-from rumor.mechanisms.poisoning import fake_clients
+from rumor.mechanisms.poisoning import bound_poisoning
 from rumor.mechanisms.rappor.two_stage import TwoStageNoise
 from rumor.privacy.attack import DEVICES, _evidence, attack
 from rumor.privacy.audit import findings as audit
@@ -287,9 +287,9 @@ def test_evidence_of_piecewise_reports_is_the_models() -> None:
     mechanism = rumor.Piecewise(epsilon=2.0, steps=6)
     reports = mechanism.outputs()
     for first, second in ((-1.0, 1.0), (-1.0, 0.0), (0.0, -1.0)):
-        fast = mechanism.evidence(reports, first, second)
+        fast = mechanism.log_likelihood_ratio(reports, first, second)
         assert fast == pytest.approx(
-            Mechanism.evidence(mechanism, reports, first, second), abs=1e-9
+            Mechanism.log_likelihood_ratio(mechanism, reports, first, second), abs=1e-9
         )
 
 
@@ -308,7 +308,7 @@ def test_transcripts_are_scored_by_both_stages() -> None:
     basic = BasicRappor(domain=3, f=0.3, p=0.2, q=0.7)
     seen = np.array([[[0b001], [0b101], [0b001]]], dtype=np.uint8)
     ratios = basic.noise.log_ratios(3)
-    score = basic.transcript_evidence(seen, 0, 2)
+    score = basic.transcript_log_ratio(seen, 0, 2)
     assert score.tolist() == pytest.approx([ratios[3] - ratios[1]])
 
 
@@ -433,8 +433,8 @@ def test_fakes_add_what_the_bound_says_exactly() -> None:
     assert rappor.poisoning.gain(people, fakes) == pytest.approx(
         0.05 / (rappor.q_star - rappor.p_star)
     )
-    assert fake_clients(FAKED[0], 1001).clients == 11
-    assert fake_clients(FAKED[0], 5).clients == 1
+    assert bound_poisoning(FAKED[0], 1001).clients == 11
+    assert bound_poisoning(FAKED[0], 5).clients == 1
 
 
 def test_joint_support_is_compared_with_honest_mixtures() -> None:

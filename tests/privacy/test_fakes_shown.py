@@ -15,7 +15,7 @@ from rumor.kinds.estimating import estimate
 from rumor.kinds.planning.plan import make_plan
 from rumor.mechanisms import KeyValueMechanism, MeanMechanism, Mechanism
 from rumor.mechanisms.mean import mean_mechanisms
-from rumor.mechanisms.poisoning import FakeClients, fakes_among
+from rumor.mechanisms.poisoning import PoisoningBound, fake_count
 
 
 def told(result: object) -> Mapping[str, float]:
@@ -45,7 +45,7 @@ def test_shares_move_further_than_linear_estimates_and_the_table_says_so() -> No
         40_000,
         np.random.default_rng(3),
     )
-    law, fakes = np.array([0.5, *np.full(99, 0.5 / 99)]), fakes_among(people)
+    law, fakes = np.array([0.5, *np.full(99, 0.5 / 99)]), fake_count(people)
     attacks = {
         "up": (1, bits([1], 100)),
         "down": (0, bits(range(1, 100), 100)),
@@ -89,7 +89,7 @@ def test_attacks_of_every_oracle_stay_within_the_bound() -> None:
 @pytest.mark.parametrize("kind", mean_mechanisms())
 def test_a_mean_moves_as_far_as_it_says_either_way(kind: type[MeanMechanism]) -> None:
     mechanism, people = kind(low=10.0, high=30.0, epsilon=1.0), 2000
-    fakes = fakes_among(people)
+    fakes = fake_count(people)
     estimates = mechanism.estimates(mechanism.furthest_outputs())
     for end, at, side in (
         (10.0, int(np.argmax(estimates)), "adds"),
@@ -123,7 +123,7 @@ def _pushing(
 def test_shares_of_other_kinds_move_no_further_than_they_say(kind: str) -> None:
     size: dict[str, object] = {"parts": "3x4"} if kind == "joint" else {"domain": 8}
     plan = make_plan(kind=kind, users=3000, epsilon=2.0, **size)  # type: ignore[arg-type]
-    mechanism, rng, fakes = plan.best.mechanism, np.random.default_rng(6), fakes_among(3000)
+    mechanism, rng, fakes = plan.best.mechanism, np.random.default_rng(6), fake_count(3000)
 
     def crowd(count: int, share: float) -> object:
         if kind == "joint":
@@ -146,7 +146,7 @@ def test_shares_of_other_kinds_move_no_further_than_they_say(kind: str) -> None:
 
 def test_the_mean_of_the_most_frequent_key_moves_no_further_than_it_says() -> None:
     mechanism, rng = rumor.PrivKV(keys=3, epsilon=4.0, split="exact"), np.random.default_rng(9)
-    people, fakes = 6000, fakes_among(6000)
+    people, fakes = 6000, fake_count(6000)
     held = rng.random((people - fakes, 3)) < [0.8, 0.3, 0.1]
     honest = mechanism.privatize(np.where(held, -1.0, np.nan), random=seeded(rng))
     pool = mechanism.privatize(np.tile([1.0, np.nan, np.nan], (25, 1)), random=seeded(rng))
@@ -168,9 +168,9 @@ def test_a_rare_key_may_have_any_mean() -> None:
 
 def test_fewer_reports_about_a_thing_are_moved_further() -> None:
     mechanism = rumor.SetBlock(domain=6, epsilon=2.0, block=2)
-    half, all_of_them = (FakeClients.of_trials(mechanism, 1000, n) for n in (500.0, 1000.0))
-    assert half.adds == pytest.approx(2 * all_of_them.adds)
-    assert half.takes == pytest.approx(2 * all_of_them.takes)
-    alone = FakeClients.of_trials(mechanism, 1000, 0.0)
-    assert alone.adds == pytest.approx(mechanism.poisoning.gain(1, 1))
+    half, all_of_them = (PoisoningBound.for_trials(mechanism, 1000, n) for n in (500.0, 1000.0))
+    assert half.gain == pytest.approx(2 * all_of_them.gain)
+    assert half.loss == pytest.approx(2 * all_of_them.loss)
+    alone = PoisoningBound.for_trials(mechanism, 1000, 0.0)
+    assert alone.gain == pytest.approx(mechanism.poisoning.gain(1, 1))
     assert "100% (all there is)" in alone.sentence()

@@ -16,7 +16,7 @@ from benchmarks.liars_table import ORACLES, run
 from rumor.cli import main
 from rumor.contract.report_file import write_reports
 from rumor.mechanisms import FrequencyOracle, Mechanism
-from rumor.mechanisms.poisoning import fake_clients
+from rumor.mechanisms.poisoning import bound_poisoning
 from rumor.mechanisms.summary import Summary
 from rumor.privacy.integrity import _lower_end, _upper_end, bit_counts, co_support, craft
 
@@ -164,22 +164,22 @@ def test_fakes_cannot_raise_a_word_further_than_the_bound() -> None:
 def test_every_estimate_says_what_fake_clients_could_add(example: str) -> None:
     collection = rumor.Collection.load(f"examples/{example}.toml")
     for question in collection.questions:
-        bound = fake_clients(question.mechanism, 10_000)
+        bound = bound_poisoning(question.mechanism, 10_000)
         assert bound.clients == 100
-        assert bound.adds > 0
-        most = "about" if question.kind == "text" and bound.raised.what == "a word" else "at most"
+        assert bound.gain > 0
+        most = "about" if question.kind == "text" and bound.target.what == "a word" else "at most"
         assert bound.sentence().startswith("100 fake reports could raise ")
         assert bound.sentence().endswith(f", {most}")
     oracle = rumor.UnaryEncoding(domain=9, epsilon=1.0)
     result = rumor.estimate(oracle, oracle.privatize([1] * 300, random=rumor.Seeded(1)))
     noise = float(result.stderr.max())
-    sentence = fake_clients(oracle, 300).with_shares(noise).sentence()
+    sentence = bound_poisoning(oracle, 300).with_share_shift(noise).sentence()
     assert sentence in result.table()
     assert ", and move the share shown by " in sentence
     linear = rumor.estimate(
         oracle, oracle.privatize([1] * 300, random=rumor.Seeded(1)), method="inversion"
     )
-    assert fake_clients(oracle, 300).sentence() in linear.table()
+    assert bound_poisoning(oracle, 300).sentence() in linear.table()
     assert result.to_dict()["diagnostics"]["fake_clients"]["sentence"] == sentence  # type: ignore[index]
 
 

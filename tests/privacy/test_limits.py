@@ -116,7 +116,7 @@ RULES = [
         "bit counts need reports that are bits; got those of ",
         lambda v: bit_counts(v, v.privatize([0] * 1_000)),
         (UNARY,),
-        (ONE.mechanism.unlabelled(),),
+        (ONE.mechanism.without_labels(),),
         shows=False,
     ),
     whole(

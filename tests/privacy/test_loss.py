@@ -120,9 +120,9 @@ def test_all_rounds_count() -> None:
     rounds = rumor.Collection.resolve(wish)
     mechanism = rounds.question().mechanism
     assert isinstance(mechanism, rumor.PrivKVM)
-    assert mechanism.epsilon_in_all(1) > mechanism.epsilon
-    assert collection_loss(rounds).epsilon == mechanism.epsilon_in_all(1)
-    assert changing_loss(rounds.question(), 365).epsilon == mechanism.epsilon_in_all(1)
+    assert mechanism.epsilon_all_rounds(1) > mechanism.epsilon
+    assert collection_loss(rounds).epsilon == mechanism.epsilon_all_rounds(1)
+    assert changing_loss(rounds.question(), 365).epsilon == mechanism.epsilon_all_rounds(1)
 
 
 def test_a_huge_loss_can_be_said() -> None:

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from rumor.mechanisms import REGISTRY, Mechanism
-from rumor.mechanisms.poisoning import FakeClients, Raised, fake_clients, fakes_among
+from rumor.mechanisms.poisoning import PoisoningBound, PoisoningTarget, bound_poisoning, fake_count
 from rumor.privacy.sentences import LARGE, believed, caution, consequence, in_words, odds_factor
 
 
@@ -57,31 +57,45 @@ def test_a_large_epsilon_is_warned_of_above_99_in_100() -> None:
     ("reports", "fakes"), [(1, 1), (99, 1), (100, 1), (101, 2), (10**6, 10**4)]
 )
 def test_one_in_a_hundred_may_be_fake_and_one_at_least(reports: int, fakes: int) -> None:
-    assert fakes_among(reports) == fakes
+    assert fake_count(reports) == fakes
 
 
 @pytest.mark.parametrize(
     ("clients", "raised", "shown", "said"),
     [
-        (1, Raised("a value"), None, "one fake report could raise the interval of a value by "),
-        (2, Raised("a value"), None, "2 fake reports could raise the interval of a value by "),
+        (
+            1,
+            PoisoningTarget("a value"),
+            None,
+            "one fake report could raise the interval of a value by ",
+        ),
+        (
+            2,
+            PoisoningTarget("a value"),
+            None,
+            "2 fake reports could raise the interval of a value by ",
+        ),
         (
             1_000,
-            Raised("the mean", share=False),
+            PoisoningTarget("the mean", share=False),
             None,
             "1,000 fake reports could raise the mean by ",
         ),
     ],
 )
-def test_what_fakes_could_do(clients: int, raised: Raised, shown: float | None, said: str) -> None:
-    bound = FakeClients(clients, 0.25, 0.5, raised, shown)
+def test_what_fakes_could_do(
+    clients: int, raised: PoisoningTarget, shown: float | None, said: str
+) -> None:
+    bound = PoisoningBound(clients, 0.25, 0.5, raised, shown)
     assert bound.sentence().startswith(said)
     assert bound.sentence().endswith(", at most")
     assert (
-        FakeClients(clients, 0.25, 0.5, Raised("x", bounded=False)).sentence().endswith(", about")
+        PoisoningBound(clients, 0.25, 0.5, PoisoningTarget("x", bounded=False))
+        .sentence()
+        .endswith(", about")
     )
     assert "and move the share shown by" not in bound.sentence()
-    assert "and move the share shown by" in bound.with_shares(0.125).sentence()
+    assert "and move the share shown by" in bound.with_share_shift(0.125).sentence()
     told = bound.to_dict()
     assert (told["clients"], told["adds"], told["takes"]) == (clients, 0.25, 0.5)
     assert (told["shown"], told["to"], told["sentence"]) == (None, raised.what, bound.sentence())
@@ -91,11 +105,13 @@ def test_what_fakes_could_do(clients: int, raised: Raised, shown: float | None, 
 @pytest.mark.parametrize("kind", REGISTRY, ids=lambda kind: kind.name)
 def test_what_fakes_add_and_what_they_take_are_not_exchanged(kind: type[Mechanism]) -> None:
     for mechanism in kind.examples()[:1]:
-        bound = FakeClients.among(mechanism, 1000, 30)
+        bound = PoisoningBound.for_clients(mechanism, 1000, 30)
         moved = mechanism.poisoning.gain(1000, 30), mechanism.poisoning.loss(1000, 30)
-        assert (bound.clients, bound.adds, bound.takes) == (30, *moved)
-        assert bound.raised == mechanism.poisoning.raised
-        tried = FakeClients.of_trials(mechanism, 1000, 40)
+        assert (bound.clients, bound.gain, bound.loss) == (30, *moved)
+        assert bound.target == mechanism.poisoning.target
+        tried = PoisoningBound.for_trials(mechanism, 1000, 40)
         each = mechanism.poisoning.gain(1, 1), mechanism.poisoning.loss(1, 1)
-        assert (tried.clients, tried.adds, tried.takes) == (10, each[0] / 4, each[1] / 4)
-        assert fake_clients(mechanism, 3000, 0.01) == FakeClients.among(mechanism, 3000, 30)
+        assert (tried.clients, tried.gain, tried.loss) == (10, each[0] / 4, each[1] / 4)
+        assert bound_poisoning(mechanism, 3000, 0.01) == PoisoningBound.for_clients(
+            mechanism, 3000, 30
+        )

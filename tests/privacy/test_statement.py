@@ -78,7 +78,7 @@ def test_all_rounds_are_said_together_everywhere(
 def test_every_round_is_asked_as_often() -> None:
     question = Collection.from_toml(ROUNDS + "reports_per_person = 2\n").question()
     promise = question_promise(question)
-    once = question.mechanism.epsilon_in_all(1)
+    once = question.mechanism.epsilon_all_rounds(1)
     assert promise.unchanged == pytest.approx(2 * once, rel=1e-12)
     assert promise.asked() == "at most 2 times in each of 3 rounds"
 

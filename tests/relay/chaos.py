@@ -48,7 +48,7 @@ class Sending:
 
     def one(self, question: str) -> None:
         """One envelope, however often it takes."""
-        mechanism = self.collection.question(question).mechanism.unlabelled()
+        mechanism = self.collection.question(question).mechanism.without_labels()
         id, report = report_id(new_key()), mechanism.privatize([1]).tobytes()
         sealed = kind_of(self.collection, question).seal(id, None, report)
         where = f"/v1/relay/{self.collection.digest}/{question}"

@@ -28,7 +28,7 @@ from rumor.collector.relay.store import (
     RelayStore,
     _name,
 )
-from rumor.collector.store.base import StoreDamaged, open_store
+from rumor.collector.store.base import StoreDamagedError, open_store
 from rumor.contract.collection import Collection
 from tests.collector.tools import call
 from tests.relay.tools import envelopes, kind_of, relayed, running
@@ -313,7 +313,7 @@ class TestStore:
         with sqlite3.connect(tmp_path / "relay.db") as database:
             database.execute("UPDATE envelope SET sealed = zeroblob(98) WHERE class = 1")
         database.close()
-        with pytest.raises(StoreDamaged, match="an envelope does not fit its checksum"):
+        with pytest.raises(StoreDamagedError, match="an envelope does not fit its checksum"):
             kept.under_way(batch, 9)
 
     def test_a_relays_store_and_a_collectors_are_not_the_same(self, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from rumor.client.client import Client
 from rumor.client.respondent import Respondent
 from rumor.collector import clock
 from rumor.collector.relay.store import ArrivedEnvelope, RelayStore
-from rumor.collector.store.base import StoreDamaged, open_store
+from rumor.collector.store.base import StoreDamagedError, open_store
 from rumor.contract.admission import admission_keys, new_invitation
 from rumor.contract.collection import Collection
 from rumor.contract.envelope import Admitted
@@ -227,7 +227,7 @@ class TestRelay:
             database.execute("UPDATE envelope SET turn = turn - 1")
         database.close()
         (batch,) = kept.batches_under_way()[:1]
-        with pytest.raises(StoreDamaged, match="an envelope does not fit its checksum"):
+        with pytest.raises(StoreDamagedError, match="an envelope does not fit its checksum"):
             kept.under_way(batch, 9)
         kept.close()
 

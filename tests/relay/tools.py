@@ -65,7 +65,7 @@ def envelopes(
     collection: Collection, count: int, question: str = "colour", turn: int | None = None
 ) -> list[bytes]:
     """Fresh envelopes, as devices make them."""
-    mechanism = collection.question(question).mechanism.unlabelled()
+    mechanism = collection.question(question).mechanism.without_labels()
     reports = mechanism.privatize([i % 3 for i in range(count)])
     kind = kind_of(collection, question, turn)
     return [kind.seal(report_id(new_key()), None, report.tobytes()) for report in reports]

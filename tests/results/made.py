@@ -24,7 +24,7 @@ PEOPLE = 400
 
 def mechanism_of(kind: Kind[Any]) -> Mechanism:
     """The mechanism of a kind's own example."""
-    question = {"id": "asked", "kind": kind.name, "text": "What?", **kind.example().wish}
+    question = {"id": "asked", "kind": kind.name, "text": "What?", **kind.example().spec}
     wish = {"name": "Made", "series": "made", "contact": "a@b.example", "questions": [question]}
     return Collection.resolve(wish).question("asked").mechanism
 
@@ -39,7 +39,7 @@ def options_of(kind: Kind[Any]) -> dict[str, Any]:
 def reports_of(name: str, weights: Sequence[int] = (4, 3, 2, 1), seed: int = 1) -> Reports:
     """Reports of people who give the example's answers, so many for each of them."""
     kind, mechanism = KINDS[name], mechanism_of(KINDS[name])
-    typed = [kind.parse_answer(mechanism, text) for text in kind.example().typed]
+    typed = [kind.parse_answer(mechanism, text) for text in kind.example().typed_answers]
     each = PEOPLE // sum(weights)
     people = [one for one, weight in zip(typed, weights, strict=True) for _ in range(weight * each)]
     return mechanism.privatize(people, random=rumor.Seeded(seed))

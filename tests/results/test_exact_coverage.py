@@ -22,7 +22,7 @@ from rumor.mechanisms import FrequencyOracle, HadamardResponse, RandomizedRespon
 from rumor.mechanisms.keyvalue import KeyCounts
 from rumor.mechanisms.registry import of_kind
 from rumor.mechanisms.summary import Summary
-from rumor.mechanisms.supports import ItemCounts, Score
+from rumor.mechanisms.support import ItemCounts, Score
 from rumor.results.counts import CountIntervals, ExactIntervals
 from rumor.results.intervals import ScoreIntervals, Tails, critical_value
 from rumor.results.view import View

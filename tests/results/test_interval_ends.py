@@ -21,10 +21,10 @@ import rumor
 from rumor.core.binomial import FEW
 from rumor.core.types import Target, Vector
 from rumor.mechanisms import FrequencyOracle, HadamardResponse
-from rumor.mechanisms.kept import Kept
+from rumor.mechanisms.cap_sampling import Kept
 from rumor.mechanisms.registry import of_kind
 from rumor.mechanisms.summary import Summary
-from rumor.mechanisms.supports import ItemCounts, Score
+from rumor.mechanisms.support import ItemCounts, Score
 from rumor.results import counts as module
 from rumor.results.counts import (
     BoundedIntervals,

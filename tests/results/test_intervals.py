@@ -22,7 +22,7 @@ from rumor.mechanisms import (
     UnaryEncoding,
 )
 from rumor.mechanisms.summary import Summary
-from rumor.mechanisms.supports import Score
+from rumor.mechanisms.support import Score
 from rumor.results.counts import CountIntervals
 from rumor.results.intervals import NormalIntervals, ScoreIntervals, critical_value
 

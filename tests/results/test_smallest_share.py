@@ -9,7 +9,7 @@ import pytest
 
 import rumor
 from rumor.kinds.planning.plan import make_plan
-from rumor.mechanisms.supports import ItemCounts
+from rumor.mechanisms.support import ItemCounts
 from rumor.results.counts import ExactIntervals
 from rumor.results.intervals import Tails
 from rumor.results.selection import first_tail

@@ -13,7 +13,7 @@ import pytest
 
 import rumor
 from rumor.core.errors import InputError
-from rumor.core.parts_needed import MissingExtraError, import_optional
+from rumor.core.extras import MissingExtraError, import_optional
 from rumor.results.rows import Tabular
 
 LABELS = ["blank", "<b>news</b>", "search"]

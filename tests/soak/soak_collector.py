@@ -132,7 +132,7 @@ def _starve(disk: Path, starve: Callable[[], None], feed: Callable[[], None]) ->
                 assert time.monotonic() < deadline
             _health(url, 200)
     again = open_store(store_url)
-    assert set(stored(again, again.registered()[0], "many")) == expected
+    assert set(stored(again, again.collections()[0], "many")) == expected
     again.close()
     with sqlite3.connect(disk / "store.db") as database:
         assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]

@@ -236,7 +236,7 @@ def vector(number: int, mechanism: Mechanism) -> dict[str, object]:
         "width": mechanism.width,
         "cell": mechanism.permanence.memo_digest,
         "losses": {n: mechanism.epsilon_after(n) for n in counts},
-        "in_all": {n: mechanism.epsilon_in_all(n) for n in counts},
+        "in_all": {n: mechanism.epsilon_all_rounds(n) for n in counts},
         "permanent": ["rumor permanent answer 2", SERIES, question],
         **(_settled(mechanism, question, permanent) if mechanism.permanence.is_memoised else {}),
         "reports": reports,

@@ -78,7 +78,9 @@ class Respondent(Closing):
         elsewhere then holds up nothing (without it, the contact alone tells collectors apart).
         """
         if max_epsilon is not None and not max_epsilon > 0:
-            raise InputError(f"max_epsilon must be a number above 0; got {format_value(max_epsilon)}")
+            raise InputError(
+                f"max_epsilon must be a number above 0; got {format_value(max_epsilon)}"
+            )
         self.max_epsilon, self._consent = max_epsilon, consent
         self._given_today, self._given_now = today, now
         self._collector = origin_of(collector)
@@ -314,7 +316,9 @@ class Respondent(Closing):
             # never covers two values by the same noise.
             noise = Keyed(self._secret, "rumor period answer 1", *context, cell, period, identity)
             settled = permanence.draw_permanent(value, person=person, noise=noise)
-        return make(mine, report=permanence.report_permanent(settled, random=random), settled=settled)
+        return make(
+            mine, report=permanence.report_permanent(settled, random=random), settled=settled
+        )
 
     def _day_number(self) -> int:
         return (self._today() - _FIRST_DAY).days

@@ -105,7 +105,7 @@ def export_collection(store: Store, digest: str, folder: PathLike) -> ExportResu
 def _export_question(
     store: StoreReader, entry: StoredCollection, question: Question, folder: Path
 ) -> tuple[int, int]:
-    mark, days = store.counted(entry, question.id)
+    mark, days = store.day_summaries(entry, question.id)
     counted = folder / "_counted" / question.id
     counted.mkdir(parents=True)
     for day, summary in days.items():
@@ -142,7 +142,7 @@ def _export_merged(
     if early:
         rows = [id + day.to_bytes(_DAY_BYTES, "little") for id, day in early.items()]
         write_whole(counted / "early.bin", b"".join(rows))
-    spans, dropped = store.spans(entry, question.id), store.dropped(entry, question.id)
+    spans, dropped = store.spans(entry, question.id), store.dropped_reports(entry, question.id)
     if spans or dropped:
         found = {
             "spans": {first.isoformat(): last.isoformat() for first, last in spans.items()},

@@ -46,7 +46,7 @@ def chain(
     mechanism = entry.collection.question(question).mechanism
     if mechanism.round == 1:
         return None
-    known = {other.collection.digest: other for other in store.registered()}
+    known = {other.collection.digest: other for other in store.collections()}
     rounds = [entry]
     while (parent := _parent(rounds[0], question)) is not None:
         if parent not in known:

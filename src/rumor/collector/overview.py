@@ -55,8 +55,8 @@ def _asks(collection: Collection) -> str | None:
 
 
 def _question(store: StoreReader, entry: StoredCollection, question: Question) -> dict[str, Any]:
-    days, spans = store.days(entry, question.id), store.spans(entry, question.id)
-    dropped = store.dropped(entry, question.id)
+    days, spans = store.reports_by_day(entry, question.id), store.spans(entry, question.id)
+    dropped = store.dropped_reports(entry, question.id)
     mechanism = question.mechanism
     return {
         "id": question.id,
@@ -64,7 +64,7 @@ def _question(store: StoreReader, entry: StoredCollection, question: Question) -
         "text": question.text,
         "mechanism": mechanism.name,
         "report_bytes": mechanism.width,
-        **KINDS[question.kind].facts(mechanism),
+        **KINDS[question.kind].answer_domain(mechanism),
         **question_promise(question).to_dict(),
         "reports_per_person": question.reports_per_person,
         "retention_days": question.retention_days,

@@ -7,7 +7,7 @@ import urllib.parse
 from collections.abc import Sequence
 
 from rumor.core.errors import InputError, format_value
-from rumor.core.parts_needed import import_optional
+from rumor.core.extras import import_optional
 
 _STYLE = """
   :root { color-scheme: light; }

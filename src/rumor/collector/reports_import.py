@@ -19,7 +19,7 @@ from rumor.mechanisms.summary import Summary
 
 def import_reports(store: Store, path: PathLike, collection: Collection) -> ExportResult:
     """Put the reports of a file, or of a folder of them, into a store; all of them or none."""
-    if any(entry.collection.digest == collection.digest for entry in store.registered()):
+    if any(entry.collection.digest == collection.digest for entry in store.collections()):
         raise InputError(
             "reports files are imported into a store that does not have their collection yet, "
             "since reports that arrive get the day on which they do; this one has it"

@@ -35,7 +35,7 @@ from rumor.collector.store.base import (
     Outcome,
     ReportBatch,
     Store,
-    StoreDamaged,
+    StoreDamagedError,
     StoredCollection,
     StoreUnavailable,
     TokenRefused,
@@ -117,7 +117,7 @@ class Service(WriterService):
 
     def _warm_up(self) -> None:
         """Load and compile what the first report would otherwise wait for."""
-        for entry in self.store.registered():
+        for entry in self.store.collections():
             for question in entry.collection.questions:
                 mechanism = question.mechanism
                 rows = np.zeros((1, mechanism.width), dtype=np.uint8)
@@ -128,7 +128,7 @@ class Service(WriterService):
 
     async def _refresh(self) -> None:
         try:
-            known = await asyncio.to_thread(self.store.registered)
+            known = await asyncio.to_thread(self.store.collections)
         except StoreUnavailable as trouble:
             self._trouble = trouble
             if not self._entries:
@@ -458,7 +458,7 @@ class Service(WriterService):
             from rumor.collector.estimating import trend_data
 
             with self.store.snapshot() as seen:
-                _, days = seen.counted(entry, asked.id)
+                _, days = seen.day_summaries(entry, asked.id)
                 spans = seen.spans(entry, asked.id)
             return trend_data(asked, days, every, different_people, self.dictionary, spans)
 
@@ -552,7 +552,7 @@ async def _analysed(
     """Do an analyst's work in a thread; what goes wrong becomes a problem."""
     try:
         return await asyncio.to_thread(work, *arguments)
-    except StoreDamaged:
+    except StoreDamagedError:
         raise unavailable("the store is damaged; the collector's log says more") from None
     except StoreUnavailable:
         raise unavailable("the store cannot be read just now; try again") from None

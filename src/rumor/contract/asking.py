@@ -101,7 +101,9 @@ def checked_ask(given: object, questions: Sequence[Question], *, resolved: bool)
         )
     known_keys("ask", given, _KEYS)
     if not {"questions", "days"} & set(given):
-        raise InputError(f"ask must say how many questions, or days, or both; got {format_value(given)}")
+        raise InputError(
+            f"ask must say how many questions, or days, or both; got {format_value(given)}"
+        )
     ask = Ask(_questions(given, len(questions), resolved), *_days(given))
     if ask == Ask():
         return None

@@ -112,7 +112,7 @@ class Question:
     @property
     def epsilon_total(self) -> float:
         """What all the reports of one person cost, all rounds included, their value unchanged."""
-        return self.mechanism.epsilon_in_all(self.reports_per_person)
+        return self.mechanism.epsilon_all_rounds(self.reports_per_person)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Question) and self.contract() == other.contract()
@@ -252,7 +252,9 @@ class Collection:
         keys = ("rumor", "name", "series", "contact", "questions")
         table = exact_keys("a contract", contract, keys, _USUAL)
         if table["rumor"] is True or table["rumor"] != VERSION:
-            raise InputError(f"a contract's version must be {VERSION}; got {format_value(table['rumor'])}")
+            raise InputError(
+                f"a contract's version must be {VERSION}; got {format_value(table['rumor'])}"
+            )
         questions = table["questions"]
         if not isinstance(questions, list) or not questions:
             raise InputError(f"a contract must have questions; got {format_value(questions)}")
@@ -373,14 +375,16 @@ def _column(wish: Mapping[str, object], kind: Kind[Any]) -> str | None:
     """The column of answers, where a table has one for the question."""
     if "column" not in wish:
         return None
-    if kind.many_columns is not None:
+    if kind.many_columns_reason is not None:
         raise InputError(
             f"column is for questions whose answers are in one column, not of kind "
             f"{kind.name!r}; got {format_value(wish['column'])}"
         )
     column = wish["column"]
     if not isinstance(column, str) or not column:
-        raise InputError(f"column of a question must be a non-empty text; got {format_value(column)}")
+        raise InputError(
+            f"column of a question must be a non-empty text; got {format_value(column)}"
+        )
     return column
 
 
@@ -389,11 +393,13 @@ def _contracted(contract: object) -> Question:
     if not isinstance(contract, Mapping):
         raise InputError(f"a contract's question must be an object; got {format_value(contract)}")
     kind = _kind(contract)
-    keys = ("id", "kind", "text", *kind.names, "epsilon", "mechanism", *_LIMITS)
+    keys = ("id", "kind", "text", *kind.contract_names, "epsilon", "mechanism", *_LIMITS)
     table = exact_keys("a contract's question", contract, keys, _USUAL_QUESTION)
     description = table["mechanism"]
     if not isinstance(description, Mapping):
-        raise InputError(f"a contract's mechanism must be an object; got {format_value(description)}")
+        raise InputError(
+            f"a contract's mechanism must be an object; got {format_value(description)}"
+        )
     mechanism = kind.restore(from_description(description), table)
     if table["epsilon"] is True or table["epsilon"] != mechanism.epsilon:
         raise InputError(
@@ -406,7 +412,7 @@ def _contracted(contract: object) -> Question:
     )
     question = _question(id, kind, text, table, mechanism)
     said = question.contract()
-    for name in kind.names:  # what others digest as it is
+    for name in kind.contract_names:  # what others digest as it is
         if canonical_json(said[name]) != canonical_json(cast(Json, table[name])):
             raise InputError(
                 f"{name} of a contract's question must be written as contracts write it, texts in "
@@ -440,7 +446,9 @@ def _period_days(memo: str, days: object, mechanism: Mechanism) -> int | None:
     """How long a period is, where there are periods."""
     if memo == MEMOS[0]:
         if days is not None:
-            raise InputError(f'period_days goes with memo = "period"; got {format_value(days)} without it')
+            raise InputError(
+                f'period_days goes with memo = "period"; got {format_value(days)} without it'
+            )
         return None
     if not mechanism.permanence.is_memoised:
         raise InputError(
@@ -475,7 +483,7 @@ def _series_epsilon(
         raise InputError(f"{rule}; got {format_value(ceiling)}")
     if not 0 < ceiling <= _MAX_SERIES_EPSILON:
         raise InputError(f"{rule}; got {format_value(ceiling)}")
-    each = [question.mechanism.epsilon_in_all(1) for question in questions]
+    each = [question.mechanism.epsilon_all_rounds(1) for question in questions]
     once = dearest(each, how_many(ask, len(each)))
     if ceiling < once:
         raise InputError(

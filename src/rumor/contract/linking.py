@@ -34,7 +34,9 @@ def checked_linked(given: object, questions: Sequence[Question], ask: Ask | None
     known = {question.id: question for question in questions}
     for id in given:
         if id not in known:
-            raise InputError(f"linked must name questions of {', '.join(known)}; got {format_value(id)}")
+            raise InputError(
+                f"linked must name questions of {', '.join(known)}; got {format_value(id)}"
+            )
     first, second = given
     if first == second:
         raise InputError(f"linked must name two questions; got {first!r} twice")
@@ -54,7 +56,7 @@ def checked_linked(given: object, questions: Sequence[Question], ask: Ask | None
 
 def table_kind(question: Question) -> Kind[Any]:
     """Return the kind of the table that `question` makes with another of its kind."""
-    name = KINDS[question.kind].linked
+    name = KINDS[question.kind].linked_kind
     if name is None or name not in KINDS:
         raise InputError(f"none is made of kind {question.kind!r}; got question {question.id!r}")
     return KINDS[name]
@@ -63,7 +65,7 @@ def table_kind(question: Question) -> Kind[Any]:
 def _check_question(question: Question) -> None:
     """Refuse what cannot be joined: a report is one value, and a person has one."""
     mechanism, reports = question.mechanism, question.reports_per_person
-    if mechanism.oracle is None or not mechanism.oracle.says_value:
+    if mechanism.oracle is None or not mechanism.oracle.report_is_value:
         raise InputError(
             f"linked questions must be of kind choice with mechanism = "
             f'"randomized-response"; got {mechanism.name!r} of question {question.id!r}'

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from rumor.contract.asking import Ask
 from rumor.contract.collection import Collection, Question
 from rumor.contract.report_file import write_reports
-from rumor.core.answer_table import MissingAnswerRule, FilteredTable, AnswerTable, normalized_name
+from rumor.core.answer_table import AnswerTable, FilteredTable, MissingAnswerRule, normalized_name
 from rumor.core.errors import InputError
 from rumor.core.files import PathLike
 from rumor.core.randomness import RandomSource, Stream, System
@@ -66,7 +66,7 @@ def privatize_table(
     day = datetime.datetime.now(datetime.UTC).date() if day is None else day
     with write_reports(out, collection, question, strata=strata, random=random) as writer:
         people = kind.read(question.id, question.mechanism, table, column, strata.names)
-        mechanism = question.mechanism.unlabelled()
+        mechanism = question.mechanism.without_labels()
         for values, batch in people:
             with table.locate_errors(answers, writer.reports):
                 reports = mechanism.privatize(values, random=random)
@@ -87,7 +87,9 @@ def _check_public(collection: Collection, answers: str, keep: Sequence[str]) -> 
         for name in KINDS[question.kind].columns(question.id, question.mechanism):
             private.setdefault(normalized_name(name), f"answers question {question.id!r}")
         if question.column is not None:
-            private.setdefault(normalized_name(question.column), f"answers question {question.id!r}")
+            private.setdefault(
+                normalized_name(question.column), f"answers question {question.id!r}"
+            )
     for name in keep:
         if normalized_name(name) in private:
             raise InputError(
@@ -164,8 +166,11 @@ def privatize_questions(
     written: list[PathLike] = []
     try:
         for question in map(collection.question, outs):
-            before, missing = sum(one.reports for one in made.values()), table.missing_rule.without_counts()
-            rows = replace(table, missing=missing)
+            before, missing = (
+                sum(one.reports for one in made.values()),
+                table.missing_rule.without_counts(),
+            )
+            rows = replace(table, missing_rule=missing)
             reports = privatize_table(
                 collection,
                 question,
@@ -215,7 +220,7 @@ def _people(collection: Collection, table: AnswerTable, columns: Mapping[str, st
     for question in collection.questions:
         kind = KINDS[question.kind]
         kind.answer_column(question.id, columns.get(question.id, question.column), table)
-        if not kind.row_is_person(table):
+        if not kind.has_row_per_person(table):
             raise InputError(
                 f"{table.path}: who is asked which questions can be drawn where a row is a "
                 f"person, not in a table of pairs"

@@ -1,1 +1,3 @@
-"""No idea of privacy: exact arithmetic, randomness, report bytes, columns, files, plain text."""
+"""Code that knows nothing of privacy: exact arithmetic, randomness, report bytes, columns,
+files.
+"""

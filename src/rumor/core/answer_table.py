@@ -1,15 +1,14 @@
-"""Answers that are not there: one rule for every table, and how many rows it was used on.
+"""Tables of answers: reading their columns in batches, missing answers, and filtered rows.
 
-In a survey a blank is a refusal, so that leaving it out says something of those who are left.
-Whoever counts chooses what it means; unless they do, the first one stops everything.
+Missing answers (`--missing`): a blank is a refusal, so that leaving it out changes what the
+remaining rows say. The analyst chooses: raise an error (the default), drop the row, or substitute a
+label. The affected rows are counted.
 
-Reading the columns that people hand in, a bounded batch at a time.
+In CSV every cell is text: answers are labels if the question has labels and integers if it has
+none, and strata stay text. In Parquet the column's own type decides. A table may be a file, a
+folder of files or a pattern of their names; their rows follow one another.
 
-In CSV every cell is text: answers are labels where the question has labels and integers
-where it has none, and strata stay text. In Parquet the column's own type decides. A table may be
-a file, a folder of files or a pattern of their names; their rows follow one another.
-
-Some rows of a table: what is left out is never handed on, and rows keep their numbers.
+A filtered table leaves out rows and keeps the row numbers of the whole table.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ _RULE = "an answer must not be missing (--missing says what becomes of such rows
 
 
 class NoAnswerError(AnswerError):
-    """An answer that is missing in a column, and may not be."""
+    """A missing answer in a column that must not have any."""
 
     def __init__(self, row: int, column: str) -> None:
         super().__init__(_RULE, row, "nothing")
@@ -49,7 +48,7 @@ class NoAnswerError(AnswerError):
 
 @dataclass
 class MissingAnswerRule:
-    """What becomes of rows without an answer: "error", "drop", or the label they count as."""
+    """The rule for rows without an answer: "error", "drop", or the label to substitute."""
 
     rule: str = ERROR
     affected_rows: int = 0
@@ -62,19 +61,19 @@ class MissingAnswerRule:
 
     @property
     def label(self) -> str | None:
-        """What a missing answer counts as, where it counts as one."""
+        """The label to substitute for a missing answer, or None."""
         return None if self.rule in (ERROR, DROP) else self.rule
 
     def without_counts(self) -> MissingAnswerRule:
-        """The same rule for other answers, nothing counted yet."""
+        """Return a copy of this rule for other answers, with no row counted yet."""
         return MissingAnswerRule(self.rule)
 
     def apply(
         self, batches: Iterable[pa.RecordBatch], answers: int, *, blank: bool = True
     ) -> Iterator[pa.RecordBatch]:
-        """Batches whose first so many columns hold answers, none of them missing.
+        """Yield `batches` whose first `answers` columns have no missing answer.
 
-        A null is missing everywhere, an empty text where `blank` says so.
+        A null is always missing, an empty text only if `blank` is set.
         """
         self.affected_rows, self._dropped = 0, []
         before = 0
@@ -101,24 +100,28 @@ class MissingAnswerRule:
                 yield made
 
     def _fill(self, column: pa.Array, mask: NDArray[np.bool_]) -> pa.Array:
-        """A column with the label where nothing was."""
+        """Return `column` with the label wherever `mask` is set."""
         if not mask.any():
             return column
         text = column if _is_text(column.type) else pc.cast(column, pa.string())
         return pc.if_else(pa.array(mask), pa.scalar(self.label, text.type), text)
 
     def original_row(self, row: int) -> int:
-        """The row of the table that was handed on as this one."""
+        """Return the number in the whole table of a `row` counted after dropping."""
         if not self._dropped:
             return row
         dropped = np.concatenate(self._dropped)
         return row + int(np.searchsorted(dropped - np.arange(dropped.size), row, side="right"))
 
     def sentence(self) -> str | None:
-        """What happened, in a sentence; None where nothing was missing."""
+        """Return a sentence that says how many rows were affected, or None if none was."""
         if not self.affected_rows:
             return None
-        rows = "1 row had no answer" if self.affected_rows == 1 else f"{self.affected_rows:,} rows had no answer"
+        rows = (
+            "1 row had no answer"
+            if self.affected_rows == 1
+            else f"{self.affected_rows:,} rows had no answer"
+        )
         if self.rule == DROP:
             return f"{rows} and {'was' if self.affected_rows == 1 else 'were'} left out"
         return f"{rows} and {'counts' if self.affected_rows == 1 else 'count'} as {self.rule!r}"
@@ -133,7 +136,7 @@ def _without_dictionary(column: pa.Array) -> pa.Array:
 
 
 def _is_missing(column: pa.Array, blank: bool) -> NDArray[np.bool_]:
-    """Which cells hold no answer."""
+    """Return which cells of `column` hold no answer."""
     nothing = column.is_null(nan_is_null=True)
     if blank and _is_text(column.type):
         empty = pc.equal(pc.utf8_length(pc.utf8_trim_whitespace(column)), 0)
@@ -143,7 +146,7 @@ def _is_missing(column: pa.Array, blank: bool) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True)
 class AnswerTable:
-    """A table: its columns are known, its rows are read when asked for."""
+    """A table of answers: its columns are known, its rows are read on demand."""
 
     path: Path
     """What it is called: a file, a folder, a pattern."""
@@ -163,7 +166,7 @@ class AnswerTable:
         missing: str = ERROR,
         separator: str | None = None,
     ) -> AnswerTable:
-        """A file, a folder or a pattern, or "-" for the standard input; only headers are read."""
+        """Open a file, a folder, a pattern, or "-" for standard input; only headers are read."""
         if not mark:
             raise InputError("a mark between answers must be a text; got an empty one")
         rule = MissingAnswerRule(missing)
@@ -178,19 +181,19 @@ class AnswerTable:
 
     @property
     def schema(self) -> pa.Schema:
-        """Column names and types; in CSV everything is text until it is read as something else."""
+        """Column names and types; a CSV column is text until `batches` converts it."""
         return self.files[0].schema
 
     @property
     def has_all_rows(self) -> bool:
-        """Whether every row is handed on."""
+        """Whether `batches` yields every row of the files."""
         return True
 
     def require(self, column: str) -> None:
-        """Raise one clear sentence unless there is such a column.
+        """Raise an InputError unless the table has `column`.
 
-        Where a header is missing the names are somebody's answers, so that only one which is
-        much like the wanted one is shown.
+        If a header is missing, the names are respondents' answers: so the error shows a name only
+        if it is very similar to `column`.
         """
         names = {normalized_name(name): name for name in reversed(self.schema.names)}
         if column not in self.schema.names:
@@ -203,9 +206,9 @@ class AnswerTable:
 
     @contextmanager
     def locate_errors(self, column: str | None = None, before: int = 0) -> Iterator[None]:
-        """Let errors about answers name the file, the column and the row.
+        """Add file, `column` and row to errors about answers raised in the block.
 
-        The answers are those of the rows from `before` on.
+        The answers checked in the block are those of the rows from `before` on.
         """
         beside = "" if column is None else f", column {column!r}"
         try:
@@ -222,12 +225,14 @@ class AnswerTable:
             raise problem if named else InputError(f"{self.path}{beside}: {problem}") from None
 
     def _place(self, row: int) -> tuple[TableFile, int]:
-        """The file that a row is in, and its number there."""
+        """Return the file that holds `row`, and the row's number in that file."""
         file = max(bisect_right(self._starts, row) - 1, 0)
         return self.files[file], row - (self._starts[file] if self._starts else 0)
 
     def original_row(self, row: int) -> int:
-        """The number of a row that was handed on, among all rows of the table."""
+        """Return the number in the whole table of a `row` counted among those that `batches`
+        yields.
+        """
         return self.missing_rule.original_row(row)
 
     def answered_batches(
@@ -238,10 +243,9 @@ class AnswerTable:
         *,
         blank: bool = True,
     ) -> Iterator[pa.RecordBatch]:
-        """As `batches`, the first so many columns holding answers: none of them is missing.
+        """Yield `batches` after the missing-answer rule was applied to the first `answers` columns.
 
-        The table's rule says what becomes of rows where one is. An empty text is none, unless
-        `blank` says that it is an answer.
+        An empty text is a missing answer, unless `blank` is False.
         """
         try:
             yield from self.missing_rule.apply(self.batches(columns, cells), answers, blank=blank)
@@ -255,9 +259,9 @@ class AnswerTable:
     def batches(
         self, columns: Sequence[str], cells: Sequence[str] | None = None
     ) -> Iterator[pa.RecordBatch]:
-        """These columns of all rows, in order.
+        """Yield `columns` of all rows, in order.
 
-        `cells` says how each is to be read from CSV: as "text", "integer" or "number".
+        `cells` gives the type to read each CSV column as: "text", "integer" or "number".
         """
         for column in columns:
             self.require(column)
@@ -273,7 +277,7 @@ class AnswerTable:
 
 
 def _matching_files(path: PathLike) -> list[str]:
-    """The files that a path means, in the order of their names."""
+    """Return the files that `path` stands for, in the order of their names."""
     place = Path(path)
     if place.is_dir():
         found = [
@@ -295,30 +299,30 @@ def _matching_files(path: PathLike) -> list[str]:
 
 
 def normalized_name(name: str) -> str:
-    """What names have in common that people take for the same."""
+    """Return a column name with case, width and separators normalised, to find similar names."""
     return re.sub(r"[-_.\s]+", "-", unicodedata.normalize("NFKC", name).casefold().strip())
 
 
 @dataclass(frozen=True)
 class FilteredTable(AnswerTable):
-    """A table as if it had only the rows that were picked."""
+    """A table restricted to selected rows."""
 
     is_selected: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
 
     @classmethod
     def select_rows(cls, table: AnswerTable, picked: NDArray[np.bool_]) -> FilteredTable:
-        """The picked rows of a table that has as many."""
-        return cls(table.path, table.files, table.mark, table.missing_rule, picked=picked)
+        """Return `table` restricted to the rows in which the mask `picked` is set."""
+        return cls(table.path, table.files, table.mark, table.missing_rule, is_selected=picked)
 
     @property
     def has_all_rows(self) -> bool:
-        """Whether every row is handed on."""
+        """Whether `batches` yields every row of the files: never."""
         return False
 
     def batches(
         self, columns: Sequence[str], cells: Sequence[str] | None = None
     ) -> Iterator[pa.RecordBatch]:
-        """These columns of the picked rows, in order."""
+        """Yield `columns` of the selected rows, in order."""
         before = 0
         for batch in super().batches(columns, cells):
             picked = batch.filter(pa.array(self.is_selected[before : before + len(batch)]))
@@ -327,5 +331,5 @@ class FilteredTable(AnswerTable):
                 yield picked
 
     def original_row(self, row: int) -> int:
-        """The number of the row in the table, not among those that were picked."""
+        """Return the number in the whole table of a `row` counted among the selected rows."""
         return int(np.flatnonzero(self.is_selected)[super().original_row(row)])

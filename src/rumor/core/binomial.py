@@ -1,4 +1,4 @@
-"""Exact ends of a probability of success, from a count of successes.
+"""Exact confidence limits of a success probability, from a count of successes.
 
 Clopper and Pearson (Biometrika 26, 1934). Means of numbers within known bounds follow: numbers with
 one mean spread furthest where all are at one bound or the other, as coins are (Hoeffding, Journal
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rumor.core.parts_needed import import_optional
+from rumor.core.extras import import_optional
 from rumor.core.types import Vector
 
 FEW = 400.0  # variance of a count below which its distribution is not taken for normal
@@ -18,10 +18,10 @@ FEW = 400.0  # variance of a count below which its distribution is not taken for
 def success_ends(
     counts: Vector, trials: Vector, lower: Vector, upper: Vector
 ) -> tuple[Vector, Vector]:
-    """Return the probabilities at which `counts` this large, or this small, are that rare.
+    """Return the Clopper-Pearson limits of a success probability for `counts` of `trials`.
 
-    The probability of a count at least as large is `lower` at the first end, that of one at most as
-    large is `upper` at the second.
+    The probability of a count at least as large is `lower` at the first limit, that of one at most
+    as large is `upper` at the second.
     """
     special = import_optional("scipy.special", "an interval of counts")
 
@@ -35,10 +35,10 @@ def success_ends(
 def coin_ends(
     mean: Vector, trials: Vector, within: tuple[Vector, Vector], lower: Vector, upper: Vector
 ) -> tuple[Vector, Vector]:
-    """Return ends of the expectation of `trials` numbers that lie `within` bounds, by their mean.
+    """Return confidence limits for the expectation of `trials` numbers `within` bounds.
 
-    They are those of a count of coins at one bound or the other, whole or not, with the tails
-    `lower` and `upper`.
+    They are the Clopper-Pearson limits of a count of coins at one bound or the other, whole or not,
+    with the tails `lower` and `upper`.
     """
     span = np.maximum(within[1] - within[0], np.finfo(float).tiny)
     counts = trials * np.clip((mean - within[0]) / span, 0.0, 1.0)

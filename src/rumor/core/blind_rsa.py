@@ -1,23 +1,20 @@
-"""Moduli that nobody may sign with: what a reader of a public RSA key can see for itself.
+"""Blind RSA signatures (RFC 9474): signatures on messages that the signer never sees.
 
-Nobody can prove to a stranger that a number is the product of two large primes. What can be seen
-in milliseconds is that it has all its bits, is odd, is no power, and has no prime factor below
-2^20. A modulus of 2048 bits without such a factor has at most 102 prime factors, all above 2^20,
-so that a random message shares one with it at most once in 10,000 times; blinding refuses that
-message (rumor.core.blind_rsa).
+The variant is RSABSSA-SHA384-PSS-Randomized over plain integers; a library verifies the result as
+an ordinary PSS signature. The requester draws a prefix and a salt, encodes the message by PSS (RFC
+8017) to a number m, and sends m r^e mod n for a random r. The signer's answer, divided by r, is an
+ordinary PSS signature of the message. For every number that the signer saw and every signature that
+comes up later there is exactly one r that connects them: the signer cannot link the two.
 
-Blind signatures: a signature on something that the signer never sees (RFC 9474).
+Python's integers take a time that depends on their values. The signer therefore multiplies its
+input by a random number first, so that nobody chooses the input of the secret key, and checks its
+result, since a wrong one would reveal the key.
 
-RSABSSA-SHA384-PSS-Randomized over plain integers; that what comes out is an ordinary PSS
-signature, a library checks. Whoever wants a signature draws a prefix and
-a salt, encodes the message by PSS (RFC 8017) to a number m, and hands over m r^e mod n for a
-random r. The signer's answer, divided by r, is an ordinary PSS signature of the message. For
-every number that the signer saw and every signature that comes up later there is exactly one
-r that makes them one: what the signer saw says nothing about which is which.
-
-Python's integers take a time that depends on their values. The signer therefore multiplies what
-it is asked to sign by a random number first, so that nobody chooses what the secret key is used
-on, and checks its result, since one that is wrong would give the key away.
+Moduli. Nobody can prove to a stranger that a number is the product of two large primes. A reader of
+a public key can check in milliseconds that it has all its bits, is odd, is no power, and has no
+prime factor below 2^20. A modulus of 2048 bits without such a factor has at most 102 prime factors,
+all above 2^20, so that a random message shares one with it at most once in 10,000 times; blinding
+refuses that message.
 """
 
 from __future__ import annotations
@@ -40,7 +37,7 @@ _CHUNK = 100  # primes in one product: about as many bits as a modulus has
 
 @functools.lru_cache(maxsize=1_024)
 def fault_of_modulus(modulus: int, bits: int) -> str | None:
-    """Return why `modulus` is no RSA modulus of `bits` bits, or None where nothing is seen."""
+    """Return why `modulus` is no RSA modulus of `bits` bits, or None if no fault is found."""
     if modulus.bit_length() != bits:
         return f"has {modulus.bit_length()} bits"
     if modulus % 2 == 0:
@@ -61,7 +58,7 @@ def rule_for_moduli(bits: int) -> str:
 
 
 def _primes() -> Iterator[int]:
-    """The primes below 2^20 (Eratosthenes)."""
+    """Yield the primes below 2^20 (Eratosthenes)."""
     limit = 1 << SMALLEST_FACTOR_BITS
     sieve = bytearray([0, 0]) + bytearray([1]) * (limit - 2)
     for number in range(2, math.isqrt(limit) + 1):
@@ -72,28 +69,28 @@ def _primes() -> Iterator[int]:
 
 @functools.cache
 def _products() -> tuple[int, ...]:
-    """Products of the primes below 2^20, a hundred in each."""
+    """Return products of the primes below 2^20, a hundred in each."""
     primes = _primes()
     chunks = iter(lambda: tuple(itertools.islice(primes, _CHUNK)), ())
     return tuple(math.prod(chunk) for chunk in chunks)
 
 
 def _small_factor(modulus: int) -> int | None:
-    """The smallest prime factor below 2^20, if there is one."""
+    """Return the smallest prime factor of `modulus` below 2^20, or None."""
     product = functools.reduce(lambda one, other: one * other % modulus, _products(), 1)
     common = math.gcd(product, modulus)
     return None if common == 1 else next(prime for prime in _primes() if common % prime == 0)
 
 
 def _power_of(modulus: int) -> int | None:
-    """The prime k for which a modulus without small factors is a k-th power, if there is one."""
+    """Return the prime k if `modulus`, without small factors, is a k-th power, or None."""
     most = modulus.bit_length() // SMALLEST_FACTOR_BITS
     exponents = itertools.takewhile(lambda k: k <= most, _primes())
     return next((k for k in exponents if _root(modulus, k) ** k == modulus), None)
 
 
 def _root(number: int, k: int) -> int:
-    """The k-th root of a number, rounded down (Newton, from an estimate in doubles)."""
+    """Return the k-th root of `number`, rounded down (Newton, from an estimate in doubles)."""
     guess = int(2.0 ** min(math.log2(number) / k, 1023))
     # One step leads above the root, from wherever; from there on every step leads down.
     found = _newton(number, k, guess)
@@ -122,27 +119,27 @@ Below = Callable[[int], int]
 
 
 class BlindingError(ValueError):
-    """Something is no signature, no key, or nothing that can be signed."""
+    """An invalid signature, key or message to sign."""
 
 
 @dataclass(frozen=True)
 class PublicKey:
-    """What a signature is checked by; the exponent is always 65537."""
+    """A key to verify signatures with; the exponent is always 65537."""
 
     modulus: int
 
     @property
     def size(self) -> int:
-        """Bytes of the modulus, of blinded messages and of signatures."""
+        """The number of bytes of the modulus, of blinded messages and of signatures."""
         return (self.modulus.bit_length() + 7) // 8
 
     def to_bytes(self) -> bytes:
-        """The modulus, the highest byte first."""
+        """Return the modulus, most significant byte first."""
         return self.modulus.to_bytes(self.size, "big")
 
     @classmethod
     def from_bytes(cls, data: bytes) -> PublicKey:
-        """Return the key with this modulus, of the one size that is used, or say its fault."""
+        """Return the key with the modulus in `data`, or raise an error that names its fault."""
         modulus = int.from_bytes(data, "big")
         fault = fault_of_modulus(modulus, KEY_BITS)
         if len(data) != KEY_BITS // 8:
@@ -154,27 +151,27 @@ class PublicKey:
 
 @dataclass(frozen=True)
 class SecretKey:
-    """The two primes of a modulus."""
+    """A secret key: the two primes of its modulus."""
 
     first: int
     second: int
 
     @property
     def public(self) -> PublicKey:
-        """What everybody may know."""
+        """The public key of this secret key."""
         return PublicKey(self.first * self.second)
 
 
 @dataclass(frozen=True)
 class Blinded:
-    """What goes to the signer, and what opens its answer: that stays where it was made."""
+    """A message for the signer, and the inverse that unblinds the answer and stays local."""
 
     message: bytes
     inverse: int
 
 
 def new_key(bits: int = KEY_BITS) -> SecretKey:
-    """A key with a modulus of so many bits, from the system's randomness."""
+    """Return a new key with a modulus of `bits` bits, from the system's randomness."""
     while True:
         first, second = _prime(bits // 2), _prime(bits // 2)
         # Primes that are close to each other can be found from their product.
@@ -183,18 +180,18 @@ def new_key(bits: int = KEY_BITS) -> SecretKey:
 
 
 def prepare(message: bytes) -> bytes:
-    """The message behind a random prefix: what is signed, and shown with the signature."""
+    """Return `message` behind a random prefix: the bytes signed, and shown with the signature."""
     return secrets.token_bytes(PREFIX_BYTES) + message
 
 
 def blind(
     key: PublicKey, prepared: bytes, *, salt: bytes | None = None, factor: int | None = None
 ) -> Blinded:
-    """What the signer is given for a prepared message; `salt` and `factor` are random by default.
+    """Blind a prepared message for the signer; `salt` and `factor` are random by default.
 
     Refuses a message or a factor that has a divisor with the modulus (RFC 9474, Blind, step 3):
-    the signer would see the divisor in what it is given, and see it again in the signature. With
-    two large primes that happens once in 2^1000 times; where it happens, the key is another.
+    the signer would see the divisor in its input, and see it again in the signature. With
+    two large primes that happens once in 2^1000 times; if it happens, the modulus is a bad one.
     """
     encoded = int.from_bytes(_encode(key, prepared, salt), "big")
     if factor is None:
@@ -206,7 +203,7 @@ def blind(
 
 
 def blind_sign(key: SecretKey, blinded: bytes, *, below: Below = secrets.randbelow) -> bytes:
-    """The signature of what is hidden in a blinded message; the same one every time."""
+    """Sign the message hidden in `blinded`; the signature is deterministic."""
     public = key.public
     modulus, asked = public.modulus, int.from_bytes(blinded, "big")
     if len(blinded) != public.size or not asked < modulus:
@@ -227,7 +224,7 @@ def finalize(
     *,
     salt_bytes: int = SALT_BYTES,
 ) -> bytes:
-    """The signature of a prepared message, out of the signer's answer; checked."""
+    """Return the verified signature of a prepared message, from the signer's answer."""
     if len(answer) != key.size:
         raise BlindingError(f"a signer's answer must have {key.size} bytes; got {len(answer)}")
     opened = int.from_bytes(answer, "big") * inverse % key.modulus
@@ -240,9 +237,9 @@ def finalize(
 def verify(
     key: PublicKey, prepared: bytes, signature: bytes, *, salt_bytes: int = SALT_BYTES
 ) -> bool:
-    """Return whether this is a signature of a prepared message, in its one form.
+    """Return whether `signature` is a signature of the prepared message, in its one form.
 
-    The library takes a signature that begins with a zero byte without that byte, too.
+    The library also accepts a signature that lacks a leading zero byte.
     """
     if len(signature) != key.size:
         return False
@@ -255,23 +252,23 @@ def verify(
 
 @functools.lru_cache(maxsize=4)
 def _scheme(salt_bytes: int) -> padding.PSS:
-    """How messages are encoded; making it anew takes a tenth of a signature's time."""
+    """Return the PSS scheme; building it takes a tenth of a signature's time."""
     return padding.PSS(padding.MGF1(_HASH), salt_length=salt_bytes)
 
 
 @functools.lru_cache(maxsize=256)
 def _loaded(modulus: int) -> rsa.RSAPublicKey:
-    """The key as the library takes it, which checks signatures faster than integers do."""
+    """Return the key as the library takes it, which checks signatures faster than integers do."""
     return rsa.RSAPublicNumbers(EXPONENT, modulus).public_key()
 
 
 def _encoded_size(key: PublicKey) -> int:
-    """Bytes of an encoded message: one bit less than the modulus has."""
+    """Return the number of bytes of an encoded message: one bit less than the modulus has."""
     return (key.modulus.bit_length() - 1 + 7) // 8
 
 
 def _encode(key: PublicKey, prepared: bytes, salt: bytes | None) -> bytes:
-    """EMSA-PSS-ENCODE of RFC 8017 with SHA-384 for everything."""
+    """Encode a prepared message by EMSA-PSS-ENCODE of RFC 8017 with SHA-384 throughout."""
     salt = secrets.token_bytes(SALT_BYTES) if salt is None else salt
     size = _encoded_size(key)
     hashed = _hashed(prepared, salt)
@@ -287,7 +284,7 @@ def _hashed(prepared: bytes, salt: bytes) -> bytes:
 
 
 def _mask(seed: bytes, length: int) -> bytes:
-    """MGF1."""
+    """Return `length` bytes of MGF1 from `seed`."""
     blocks = range(-(-length // _HASH_BYTES))
     stream = b"".join(hashlib.sha384(seed + i.to_bytes(4, "big")).digest() for i in blocks)
     return stream[:length]
@@ -299,14 +296,16 @@ def _xor(one: bytes, other: bytes) -> bytes:
 
 
 def _power(key: SecretKey, number: int) -> int:
-    """The number to the secret exponent, from its remainders by both primes."""
+    """Return `number` to the secret exponent, by the Chinese remainder theorem."""
     first, second = key.first, key.second
     one, other = (pow(number, pow(EXPONENT, -1, p - 1), p) for p in (first, second))
     return other + second * ((one - other) * pow(second, -1, first) % first)
 
 
 def _prime(bits: int) -> int:
-    """A random prime with both of its highest bits set, so that a product has all its bits."""
+    """Return a random prime with both of its highest bits set, so that a product has all its
+    bits.
+    """
     while True:
         number = secrets.randbits(bits) | 3 << (bits - 2) | 1
         if math.gcd(number - 1, EXPONENT) == 1 and _is_prime(number):

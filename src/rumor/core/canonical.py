@@ -17,17 +17,17 @@ Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 
 
 def canonical_json(value: Json) -> bytes:
-    """The one byte string that stands for this JSON value."""
+    """Return the canonical bytes of the JSON `value`."""
     return _text(value).encode("utf-8")
 
 
 def digest(value: Json) -> str:
-    """SHA-256 of the canonical form, in lower-case hexadecimal."""
+    """Return the SHA-256 of the canonical JSON of `value`, in lower-case hexadecimal."""
     return hashlib.sha256(canonical_json(value)).hexdigest()
 
 
 def is_unicode(text: str) -> bool:
-    """Whether UTF-8 can hold a text: no half of a surrogate pair, which has no canonical form."""
+    """Return whether UTF-8 can encode `text`: a lone surrogate has no canonical form."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
@@ -36,14 +36,14 @@ def is_unicode(text: str) -> bool:
 
 
 def checked_unicode(text: str) -> str:
-    """A text that UTF-8 can hold, or the sentence that says why not."""
+    """Return `text` if UTF-8 can encode it, or raise an InputError."""
     if not is_unicode(text):
         raise InputError(f"a text must be valid Unicode; got {format_value(text)}")
     return text
 
 
 def well_formed(text: str) -> str:
-    """A person's text with U+FFFD for halves of surrogate pairs, so that no text is refused."""
+    """Return `text` with U+FFFD for lone surrogates, so that no respondent's text is refused."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
@@ -65,7 +65,7 @@ def _text(value: Json) -> str:
 
 
 def _number(value: int | float) -> str:
-    """A number that a double holds, as ECMAScript prints it."""
+    """Return a number that a double holds, as ECMAScript prints it."""
     try:
         number = float(value)
     except OverflowError:
@@ -80,7 +80,7 @@ def _number(value: int | float) -> str:
 
 
 def _ecmascript(number: float) -> str:
-    """Number::toString of ECMAScript: the shortest digits that round-trip."""
+    """Return `number` by ECMAScript's Number::toString: the shortest digits that round-trip."""
     if number == 0:
         return "0"
     mantissa, _, exponent = f"{abs(number)!r}".partition("e")

@@ -1,6 +1,5 @@
-"""Checks of arguments: what is passed comes back, and what is not gets one sentence.
-
-Reading tables of wishes: every key known, every value checked, every error one sentence.
+"""Checks of arguments and of tables of options: a function returns a valid value or raises one
+error.
 """
 
 from __future__ import annotations
@@ -19,7 +18,9 @@ from rumor.core.errors import InputError, format_value
 
 
 def checked_size(name: str, size: object, low: int, high: int) -> int:
-    """An integer within a closed range, or the sentence that says why not."""
+    """Return `size` as an integer from `low` to `high`, or raise an InputError that states the
+    rule.
+    """
     rule = f"{name} must be an integer from {low:,} to {high:,}"
     if isinstance(size, bool) or not isinstance(size, (int, np.integer)):
         raise InputError(f"{rule}; got {format_value(size)}")
@@ -29,7 +30,7 @@ def checked_size(name: str, size: object, low: int, high: int) -> int:
 
 
 def checked_above_zero(name: str, value: object) -> float:
-    """A finite number above 0."""
+    """Return `value` if it is a finite number above 0, or raise an InputError."""
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not number or not 0 < value < math.inf:  # type: ignore[operator]
         raise InputError(f"{name} must be a number above 0; got {format_value(value)}")
@@ -37,7 +38,7 @@ def checked_above_zero(name: str, value: object) -> float:
 
 
 def checked_hex(name: str, value: object) -> bytes:
-    """Return the bytes of lower-case hexadecimal digits: written otherwise, it is another text."""
+    """Return the bytes of `value`, lower-case hexadecimal digits; upper case is another text."""
     if isinstance(value, str) and re.fullmatch("([0-9a-f]{2})+", value):
         return bytes.fromhex(value)
     raise InputError(f"{name} must be hexadecimal; got {format_value(value)}")
@@ -46,7 +47,9 @@ def checked_hex(name: str, value: object) -> bytes:
 def checked_choice(
     name: str, value: object, choices: Mapping[str, object] | Sequence[str], of: str = ""
 ) -> str:
-    """One of a few words, or the sentence that lists them; `of` ends the rule."""
+    """Return `value` if it is one of `choices`, or raise an error that lists them and ends with
+    `of`.
+    """
     if isinstance(value, str) and value in choices:
         return value
     raise InputError(f"{name} must be one of {', '.join(choices)}{of}; got {format_value(value)}")
@@ -61,17 +64,19 @@ def exact_keys(
     keys: tuple[str, ...],
     unless_usual: Mapping[str, object] = MappingProxyType({}),
 ) -> Mapping[str, object]:
-    """A table with exactly these keys, and others only where they say something unusual.
+    """Return the table `given` if it has exactly these keys; others only with unusual values.
 
-    What `unless_usual` names is left out where it has the usual value given there, so that
-    tables which mean the same are the same.
+    A key of `unless_usual` must be left out when its value is the default given there, so that
+    tables with equal meaning are equal.
     """
     if not isinstance(given, Mapping):
         raise InputError(f"{what} must be an object; got {format_value(given)}")
     said = {key for key in unless_usual if key in given}
     if set(given) - said != set(keys):
         odd = sorted((set(given) - said) ^ set(keys))
-        raise InputError(f"{what} must have exactly the keys {', '.join(keys)}; check {format_value(odd)}")
+        raise InputError(
+            f"{what} must have exactly the keys {', '.join(keys)}; check {format_value(odd)}"
+        )
     for key in sorted(said):
         if given[key] == unless_usual[key]:
             raise InputError(f"{what} leaves {key} {format_value(given[key])} out; got it said")
@@ -79,7 +84,7 @@ def exact_keys(
 
 
 def known_keys(what: str, table: Mapping[str, object], keys: tuple[str, ...]) -> None:
-    """Refuse keys that are not among these, naming the nearest."""
+    """Raise an InputError if `table` has a key that is not in `keys`, suggesting the nearest."""
     for key in table:
         if key not in keys:
             allowed = f"the keys {', '.join(keys)}" if keys else "no further keys"
@@ -92,7 +97,9 @@ def checked_method(
     known: Mapping[str, tuple[str, ...]],
     where: str = "",
 ) -> str:
-    """A method's name, its options among those that `known` says it takes."""
+    """Return the name of `method` if it is known and takes these options, or raise an
+    InputError.
+    """
     chosen = checked_choice("method", method, known, where)
     if "assume" in options and not any("assume" in own for own in known.values()):
         raise InputError(
@@ -104,7 +111,7 @@ def checked_method(
 
 
 def nearest(word: str, known: Sequence[str]) -> str:
-    """A word as an error shows it, with the nearest known one."""
+    """Return `word` as an error shows it, with the nearest of the `known` words."""
     close = difflib.get_close_matches(word, known, n=1)
     return f"{word!r} (did you mean {close[0]!r}?)" if close else repr(word)
 
@@ -112,7 +119,7 @@ def nearest(word: str, known: Sequence[str]) -> str:
 def checked_text(
     table: Mapping[str, object], key: str, what: str, default: str | None = None
 ) -> str:
-    """A text of a table, normalised; it may be empty only where there is a default."""
+    """Return the normalised text `key` of `table`; it may be empty only if it has a default."""
     value = table.get(key, default)
     if not isinstance(value, str) or (not value.strip() and default is None):
         raise InputError(f"{key} of {what} must be a non-empty text; got {format_value(value)}")
@@ -120,7 +127,7 @@ def checked_text(
 
 
 def exact_text(table: Mapping[str, object], key: str, what: str, *, empty: bool = False) -> str:
-    """A text of a contract, which others digest as it is: normalised already, or refused."""
+    """Return the text `key` of a contract, refused unless it is in Unicode normal form C."""
     value = table[key]
     if not isinstance(value, str) or not (value or empty):
         raise InputError(f"{key} of {what} must be a non-empty text; got {format_value(value)}")
@@ -132,7 +139,7 @@ def exact_text(table: Mapping[str, object], key: str, what: str, *, empty: bool 
 
 
 def checked_slug(table: Mapping[str, object], key: str, what: str) -> str:
-    """A short name of lower-case letters, digits and hyphens."""
+    """Return `key` of `table` if it is a short name of lower-case letters, digits and hyphens."""
     value = table.get(key)
     if not isinstance(value, str) or not _NAME.fullmatch(value):
         raise InputError(
@@ -143,6 +150,6 @@ def checked_slug(table: Mapping[str, object], key: str, what: str) -> str:
 
 
 def slug(text: str) -> str:
-    """A short name made of any text, as `checked_slug` takes it."""
+    """Return a short name made of `text`, as `checked_slug` accepts it."""
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
     return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:64].rstrip("-") or "unnamed"

@@ -1,4 +1,4 @@
-"""Many exact draws at once: packed coins, and values kept or replaced.
+"""Exact bulk draws: packed coins, and values kept or replaced.
 
 Coins are bit-sliced: 64 lanes share a word, and plane k of random words is compared with bit k of
 the threshold, from the top. After eight planes one lane in 256 is still equal; those are
@@ -23,14 +23,14 @@ _CHUNK_CODES = 1 << 14
 
 
 def bernoulli_words(stream: Stream, count: int, threshold: int) -> Words:
-    """`count` words of 64 independent bits, each bit 1 with probability threshold / 2**64."""
+    """Return `count` words of 64 independent bits, each 1 with probability `threshold` / 2**64."""
     out = np.empty(count, dtype=np.uint64)
     fill_bernoulli(stream, out, threshold)
     return out
 
 
 def fill_bernoulli(stream: Stream, out: Words, threshold: int) -> None:
-    """Overwrite words with independent bits of probability threshold / 2**64."""
+    """Overwrite the words of `out` with independent bits of probability `threshold` / 2**64."""
     fast = loops(out.nbytes)
     # Trailing zero bits of a threshold never matter: p = 1/2 needs a single plane.
     depth = min(_PLANES, 64 - _trailing_zeros(threshold))
@@ -59,12 +59,12 @@ def _trailing_zeros(threshold: int) -> int:
 def keep_or_replace(
     stream: Stream, codes: NDArray[np.int64], domain: int, threshold: int
 ) -> NDArray[np.unsignedinteger]:
-    """Each code with probability threshold / 2**64, else one of the other domain - 1, uniformly.
+    """Keep each code with probability `threshold` / 2**64, else replace it uniformly.
 
-    One word decides a row: its high half is compared with the threshold's, its low half
-    picks the replacement. The few rows whose high halves tie, or whose pick would be
-    biased, are settled by further words, so the law is exact. The result has the narrowest
-    type that holds the domain.
+    The replacement is one of the other domain - 1 codes. One word decides a row: its high half is
+    compared with the threshold's, its low half picks the replacement. The few rows whose high
+    halves tie, or whose pick would be biased, are settled by further words, so the distribution is
+    exact. The result has the narrowest type that holds the domain.
     """
     fast = loops(codes.nbytes)
     out = np.empty(codes.size, dtype=np.min_scalar_type(domain - 1))

@@ -1,4 +1,4 @@
-"""What people hand in: columns of integers or labels, from any of the usual libraries."""
+"""Columns of answers, integers or labels, from any of the usual libraries."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rumor.core.types import Codes
 
 
 def checked_labels(labels: Sequence[object]) -> tuple[str, ...]:
-    """Labels as a tuple of distinct, non-empty strings in Unicode normal form C."""
+    """Return `labels` as a tuple of distinct, non-empty strings in Unicode normal form C."""
     checked: list[str] = []
     for position, label in enumerate(labels):
         if not isinstance(label, str) or not label:
@@ -44,7 +44,7 @@ def checked_labels(labels: Sequence[object]) -> tuple[str, ...]:
 
 
 def split_domain(domain: object, low: int, high: int) -> tuple[int, tuple[str, ...] | None]:
-    """A domain given as a size or as a list of labels: its size, and the labels if any."""
+    """Return the size of `domain`, and its labels if it is a list of labels."""
     if isinstance(domain, Sequence) and not isinstance(domain, (str, bytes)):
         labels = checked_labels(domain)
         checked_size("domain (the number of labels)", len(labels), low, high)
@@ -53,7 +53,7 @@ def split_domain(domain: object, low: int, high: int) -> tuple[int, tuple[str, .
 
 
 def named_domain(domain: object, labels: Sequence[str] | None) -> object:
-    """A domain by `domain=`, by `labels=`, or by a size and as many labels."""
+    """Return a domain given by `domain=`, by `labels=`, or by both if they agree."""
     if labels is None:
         if domain is None:
             raise InputError("a mechanism needs domain=, a number of values, or labels=; got none")
@@ -72,7 +72,7 @@ def named_domain(domain: object, labels: Sequence[str] | None) -> object:
 
 
 def answers(values: object) -> NDArray[Any]:
-    """One column of at least one answer, from any of the usual libraries."""
+    """Return one column of at least one answer, from any of the usual libraries."""
     column = as_column(values)
     if column.ndim != 1:
         raise InputError(f"values must be one column; got an array of shape {column.shape}")
@@ -82,7 +82,9 @@ def answers(values: object) -> NDArray[Any]:
 
 
 def one_code(encoded: Callable[[object], Codes], value: object, rule: str) -> int:
-    """The position of one answer, given how columns are encoded; refused by the rule or theirs."""
+    """Return the position of one answer by the column encoder `encoded`, or raise an
+    AnswerError.
+    """
     try:
         return int(encoded([value])[0])
     except AnswerError as problem:  # one answer has no index
@@ -92,10 +94,10 @@ def one_code(encoded: Callable[[object], Codes], value: object, rule: str) -> in
 
 
 def encode(values: object, domain: int, positions: Mapping[str, int] | None) -> Codes:
-    """A column as positions 0..domain-1.
+    """Return a column of answers as positions 0..domain-1.
 
     Without labels the answers are these positions. With labels they are labels, and an integer
-    is what it is written as: a rating of 1 is the label "1", wherever that stands in the list.
+    stands for its decimal text: a rating of 1 is the label "1", wherever that is in the list.
     """
     column = answers(values)
     if column.dtype.kind in "iu":
@@ -114,7 +116,7 @@ def encode(values: object, domain: int, positions: Mapping[str, int] | None) -> 
 
 
 def words_and_codes(values: object) -> tuple[list[str], Codes]:
-    """A column of texts as its distinct words and, for each row, which of them it holds."""
+    """Return the distinct words of a column of texts, and the index of each row's word."""
     column = answers(values)
     if column.dtype.kind not in "UTO":
         raise InputError(f"values must be texts; got dtype {column.dtype}")
@@ -131,7 +133,7 @@ def words_and_codes(values: object) -> tuple[list[str], Codes]:
 
 
 def as_column(values: object) -> NDArray[np.generic]:
-    """Anything column-like as a numpy array (numpy, Arrow, pandas, Polars, sequences)."""
+    """Return any column as a numpy array (numpy, Arrow, pandas, Polars, sequences)."""
     if isinstance(values, np.ndarray):
         if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
             missing = int(np.ma.getmaskarray(values).sum())
@@ -216,7 +218,7 @@ def _position(value: object, positions: Mapping[str, int], row: int) -> int:
 
 
 def _no_such_label(positions: Mapping[str, int], row: int) -> AnswerError:
-    """What is said of an integer that no label is."""
+    """Return the error for an integer that is no label."""
     rule = f"an integer must be written as one of the labels ({_first(positions)}) is"
     return AnswerError(rule, row, "another integer")
 

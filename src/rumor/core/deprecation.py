@@ -1,8 +1,8 @@
 """Old public names that keep working through all of 1.x.
 
-A name that became another one is listed where it was renamed: `old_names` on a class, `old_name` in
-a module's `__getattr__`, `old_keywords` on a function. Whoever uses the old name gets one
-DeprecationWarning that says what to use instead.
+A renamed public name is listed where its new name is defined: `old_names` on a class, `old_name` in
+a module's `__getattr__`, `old_keywords` on a function. Each use of an old name gives one
+DeprecationWarning that names the new one.
 """
 
 from __future__ import annotations
@@ -35,20 +35,25 @@ def old_names(**renamed: str) -> Callable[[Class], Class]:
     """
 
     def add(cls: Class) -> Class:
+        MEMBERS[cls] = renamed
         inherited = getattr(cls, "__getattr__", None)
+        if getattr(inherited, "finds_old_names", False):
+            return cls  # a base's __getattr__ reads MEMBERS of this class, too
 
         def __getattr__(self: Any, name: str) -> Any:  # noqa: N807, a method of `cls`
-            if name in renamed:
-                old_name(f"{cls.__name__}.{name}", renamed[name])
-                return getattr(self, renamed[name])
+            for base in type(self).__mro__:
+                new = MEMBERS.get(base, {}).get(name)
+                if new is not None:
+                    old_name(f"{base.__name__}.{name}", new)
+                    return getattr(self, new)
             if inherited is not None:
                 return inherited(self, name)
             raise AttributeError(
                 f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self
             )
 
+        __getattr__.finds_old_names = True  # type: ignore[attr-defined]
         cls.__getattr__ = __getattr__  # type: ignore[attr-defined]
-        MEMBERS[cls] = renamed
         return cls
 
     return add

@@ -1,4 +1,4 @@
-"""The errors that people meet: what is wrong, the rule, the value given; or try later."""
+"""Errors shown to users: the thing, the rule and the value given; or a request to try later."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 
 class InputError(ValueError):
-    """Something handed to Rumor breaks a stated rule.
+    """An input that breaks a stated rule of Rumor.
 
     The message is a single sentence that names the thing, the rule and the value
     given, so that the command line can print it as it is.
@@ -15,9 +15,9 @@ class InputError(ValueError):
 
 
 class AnswerError(InputError):
-    """A person's answer breaks a rule: the sentence says which and where, never the answer.
+    """A respondent's answer that breaks a rule: the message names rule and row, never the answer.
 
-    `row` is the answer's index among those that were handed in, None where there is one.
+    `row` is the answer's index in its column, or None for a single answer.
     """
 
     def __init__(self, rule: str, row: int | None = None, got: str = "something else") -> None:
@@ -26,23 +26,27 @@ class AnswerError(InputError):
         self.rule, self.row, self.got = rule, row, got
 
     def located_in(self, place: str, before: int = 0) -> InputError:
-        """The same of a table: where it is, with so many rows before those handed in."""
+        """Return this error for a table named `place`, `before` rows of which precede the
+        column.
+        """
         row = "" if self.row is None else f", row {before + self.row + 1:,}"
         return InputError(f"{place}{row}: {self.rule}; got {self.got}")
 
 
-class UnavailableError(Exception):  # noqa: N818 (a state, not a mistake)
-    """Something that Rumor needs cannot be used just now: a full disk, a database that is gone."""
+class UnavailableError(Exception):
+    """Something that Rumor needs and cannot use now: a full disk, a database that does not
+    answer.
+    """
 
 
 class DamagedError(UnavailableError):
-    """Something that Rumor needs does not hold what was written: the sentence says a way out."""
+    """A file or database that does not hold what was written; the message says a way out."""
 
 
 def format_value(value: object, limit: int = 60) -> str:
-    """A value as an error message shows it: its repr, cut to a readable length.
+    """Return `value` as an error message shows it: its repr, cut to `limit` characters.
 
-    For what a collection or an option says. A person's answer is never shown.
+    For values of collections and options. A respondent's answer is never shown.
     """
     try:
         text = repr(value)
@@ -63,6 +67,8 @@ _TYPES: tuple[tuple[type | tuple[type, ...], str], ...] = (
 
 
 def type_in_words(value: object) -> str:
-    """What a value is, for messages about answers: that says nothing of its content."""
+    """Return the type of `value` in words ("a number"), for messages that must not show an
+    answer.
+    """
     known = (name for kind, name in _TYPES if isinstance(value, kind))
     return next(known, f"a {type(value).__name__}")

@@ -29,7 +29,7 @@ _DIGITS = 120
 
 
 def checked_epsilon(epsilon: object) -> float:
-    """The epsilon as a float, or the sentence that says why not."""
+    """Return `epsilon` as a float, or raise an InputError that states the rule."""
     rule = f"epsilon must be a number above 0 and at most {MAX_EPSILON:g}"
     if isinstance(epsilon, bool) or not isinstance(epsilon, numbers.Real):
         raise InputError(f"{rule}; got {format_value(epsilon)}")
@@ -48,14 +48,14 @@ def checked_epsilon(epsilon: object) -> float:
 
 
 def not_kept(epsilon: object) -> InputError:
-    """The refusal of an epsilon so small that thresholds rounded towards privacy lose it."""
+    """Return the error for an `epsilon` so small that rounded thresholds lose it."""
     return InputError(
         f"epsilon must be large enough to be kept exactly by 64-bit thresholds; got {epsilon!r}"
     )
 
 
 def checked_probability(name: str, value: object) -> Fraction:
-    """A probability strictly between 0 and 1, as the exact rational it is."""
+    """Return `value` as an exact rational strictly between 0 and 1, or raise an InputError."""
     rule = f"{name} must be a number above 0 and below 1"
     if isinstance(value, bool) or not isinstance(value, (int, float, Fraction)):
         raise InputError(f"{rule}; got {format_value(value)}")
@@ -68,24 +68,24 @@ def checked_probability(name: str, value: object) -> Fraction:
 
 
 def exp(exponent: float | Fraction) -> Fraction:
-    """e**exponent to 120 significant digits, as a rational."""
+    """Return e**`exponent` to 120 significant digits, as a rational."""
     power = Fraction(exponent)
     with localcontext(Context(prec=_DIGITS)):
         return Fraction((Decimal(power.numerator) / Decimal(power.denominator)).exp())
 
 
 def floor_threshold(probability: Fraction) -> int:
-    """The largest threshold whose probability does not exceed this one, kept in 1..2**64-1."""
+    """Return the largest threshold in 1..2**64-1 whose probability is at most `probability`."""
     return min(max(math.floor(probability * WORD), 1), WORD - 1)
 
 
 def ceil_threshold(probability: Fraction) -> int:
-    """The smallest threshold whose probability is not below this one, kept in 1..2**64-1."""
+    """Return the smallest threshold in 1..2**64-1 whose probability is at least `probability`."""
     return min(max(math.ceil(probability * WORD), 1), WORD - 1)
 
 
 def checked_threshold(name: str, text: object) -> int:
-    """A threshold as a contract writes it: a decimal string of an integer in 1..2**64-1."""
+    """Return a contract's threshold: `text` is an integer in 1..2**64-1 as a decimal string."""
     rule = f"{name} must be a decimal string of an integer from 1 to 2^64-1"
     if not isinstance(text, str) or not text.isascii() or not text.isdigit():
         raise InputError(f"{rule}; got {format_value(text)}")
@@ -96,13 +96,13 @@ def checked_threshold(name: str, text: object) -> int:
 
 
 def require_above_even(truth: int, outputs: int, called: str) -> None:
-    """Refuse a threshold of the truth that is no more than what each of the outputs would have."""
+    """Refuse a threshold `truth` that is at most 2**64 / `outputs`, as if drawn uniformly."""
     if truth * outputs <= WORD:
         raise InputError(f"the threshold of the truth must be above 2^64 / {called}; got {truth}")
 
 
 def log_up(ratio: Fraction) -> float:
-    """The natural logarithm of a ratio, as the smallest double that is not below it."""
+    """Return the natural logarithm of `ratio`, as the smallest double that is not below it."""
     if ratio == 1:
         return 0.0
     with localcontext(Context(prec=_DIGITS, rounding=ROUND_FLOOR)):
@@ -122,13 +122,15 @@ def log_up(ratio: Fraction) -> float:
 
 
 def round_up(exact: Fraction) -> float:
-    """The smallest double that is not below an exact number."""
+    """Return the smallest double that is not below the number `exact`."""
     nearest = float(exact)
     return math.nextafter(nearest, math.inf) if Fraction(nearest) < exact else nearest
 
 
 def sum_up(losses: Iterable[float]) -> float:
-    """The smallest double that is not below a sum of losses; infinite if one of them is."""
+    """Return the smallest double that is not below the sum of `losses`; infinite if one of
+    them is.
+    """
     parts = list(losses)
     if math.inf in parts:
         return math.inf
@@ -137,5 +139,5 @@ def sum_up(losses: Iterable[float]) -> float:
 
 
 def worst_log_ratio(ratios: list[Fraction]) -> float:
-    """The privacy loss of a mechanism whose likelihood ratios are these, rounded up."""
+    """Return the privacy loss of a mechanism with these likelihood `ratios`, rounded up."""
     return max(log_up(max(ratio, 1 / ratio)) for ratio in ratios)

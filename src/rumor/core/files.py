@@ -1,6 +1,6 @@
-"""Files that are whole or not there: written aside, synced, then renamed into place.
+"""Files written atomically: to a temporary file, synced, then renamed into place.
 
-Things that are closed: by hand, or at the end of a `with` block.
+Also objects that are closed: by hand, or at the end of a `with` block.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ OWNER_ONLY = 0o600
 
 @contextmanager
 def readable(what: str, path: PathLike) -> Iterator[None]:
-    """Say in one sentence why a text file cannot be read; `what` is "a collection file", say."""
+    """Explain in one sentence why a text file cannot be read; `what` is "a collection file",
+    say.
+    """
     file = str(path)
     try:
         yield
@@ -38,10 +40,10 @@ def readable(what: str, path: PathLike) -> Iterator[None]:
 
 @contextmanager
 def whole_file(path: PathLike, mode: int = 0o644) -> Iterator[Path]:
-    """A path to write to in place of `path`, which gets the result only if all went well.
+    """Yield a path to write to in place of `path`, which is replaced only on success.
 
-    On any error, Ctrl-C included, what was written aside is removed and `path` keeps
-    whatever it held before.
+    On any error, Ctrl-C included, the temporary file is removed and `path` keeps whatever it held
+    before.
     """
     target = Path(path)
     # The suffix stays, since some writers choose their format by it.
@@ -66,13 +68,13 @@ def whole_file(path: PathLike, mode: int = 0o644) -> Iterator[Path]:
 
 
 def write_whole(path: PathLike, data: bytes, mode: int = 0o644) -> None:
-    """Write a file so that it holds everything or is as it was."""
+    """Write `data` to `path` so that the file holds all of it or is as it was."""
     with whole_file(path, mode) as aside:
         aside.write_bytes(data)
 
 
 def append_for_owner(path: PathLike, data: bytes) -> None:
-    """Add to a file of secrets, durably; a new one is readable by its owner alone."""
+    """Append `data` to a file of secrets, durably; a new file is readable by its owner alone."""
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, OWNER_ONLY)
     with os.fdopen(handle, "ab") as file:
         file.write(data)
@@ -82,10 +84,11 @@ def append_for_owner(path: PathLike, data: bytes) -> None:
 
 @contextmanager
 def new_file(path: PathLike) -> Iterator[Path]:
-    """A path to make a file at, which appears as `path` once the block is done.
+    """Yield a path to create a file at, which appears as `path` once the block is done.
 
-    FileExistsError where another was quicker: it is never replaced. Files beside it whose names
-    begin with its name (a database's logs) are removed with it when the block fails.
+    Raises FileExistsError if `path` exists by then: an existing file is never replaced. Files
+    beside it whose names begin with its name (a database's logs) are removed with it when the block
+    fails.
     """
     target = Path(path)
     aside = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
@@ -101,7 +104,7 @@ def new_file(path: PathLike) -> Iterator[Path]:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make the names in a folder durable, where the system can."""
+    """Make the names in `folder` durable, where the system can."""
     if os.name != "posix":
         return
     handle = os.open(folder, os.O_RDONLY)
@@ -112,15 +115,15 @@ def sync_folder(folder: Path) -> None:
 
 
 class Closable(Protocol):
-    """Whatever gives back what it holds."""
+    """An object with a `close` method."""
 
     def close(self) -> None:
-        """Once is enough, and twice does no harm."""
+        """Release what this object holds; a second call does nothing."""
         ...
 
 
 class Closing:
-    """What makes a class that can be closed one that a block closes."""
+    """A mixin that lets a `with` block close an object."""
 
     def __enter__(self) -> Self:
         return self

@@ -1,14 +1,13 @@
-"""Numbers on a grid: a range cut into equal steps, so that channels on it are exact.
+"""A number range cut into equal steps (a grid), so that channels on it are exact.
 
-A value v of [low, high] stands at the step j = floor((v - low) (steps / (high - low)) + 1/2),
-computed in doubles; everything random that follows is a function of the integer j. The
+A value v of [low, high] is at the step j = floor((v - low) (steps / (high - low)) + 1/2),
+computed in doubles; all random draws that follow are functions of the integer j. The
 default of 2**20 steps moves a value by at most half a millionth of the range, far below
-what any crowd's noise can show.
+the standard error of any collection.
 
-Ranges that are accepted lie within 1e100 of zero and are 1e-100 long or longer: then every
-operation above stays within normal doubles, each of them is monotone, and so j is an
-integer from 0 to steps, ascending with v, whatever double v is; squares of errors can be
-told as well.
+Accepted ranges lie within 1e100 of zero and are at least 1e-100 long: then every operation above
+stays within normal doubles, each is monotone, and so j is an integer from 0 to steps, ascending
+with v, for every double v; squares of errors do not overflow either.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ _FEW = 64
 
 @dataclass(frozen=True)
 class NumberGrid:
-    """The range of a number, its steps, and what becomes of a value outside."""
+    """The range of a number, its steps, and the rule for values outside (`outside`)."""
 
     low: float
     high: float
@@ -56,7 +55,7 @@ class NumberGrid:
 
     @classmethod
     def create(cls, low: object, high: object, steps: object, outside: object) -> Self:
-        """A grid from what people say, or the sentence that says why not."""
+        """Return the grid of these options, or raise an InputError."""
         ends = [_finite(name, end) for name, end in (("low", low), ("high", high))]
         if max(abs(end) for end in ends) > _LARGEST:
             raise InputError(
@@ -64,25 +63,31 @@ class NumberGrid:
                 f"errors can be told; got {format_value(low)} and {format_value(high)}"
             )
         if not ends[0] < ends[1]:
-            raise InputError(f"low must be below high; got {format_value(low)} and {format_value(high)}")
+            raise InputError(
+                f"low must be below high; got {format_value(low)} and {format_value(high)}"
+            )
         if ends[1] - ends[0] < _SHORTEST:
             raise InputError(
                 f"high must be at least {_SHORTEST:g} above low, so that steps between them can "
                 f"be told; got {format_value(low)} and {format_value(high)}"
             )
         if not isinstance(outside, str) or outside not in OUTSIDE:
-            raise InputError(f"outside must be one of {', '.join(OUTSIDE)}; got {format_value(outside)}")
+            raise InputError(
+                f"outside must be one of {', '.join(OUTSIDE)}; got {format_value(outside)}"
+            )
         return cls(ends[0], ends[1], checked_size("steps", steps, 1, MAX_STEPS), outside)
 
     @classmethod
     def from_parameters(cls, ends: object, steps: object, outside: object) -> Self:
-        """A grid as a contract writes it."""
+        """Return the grid of a contract: its range `ends`, `steps` and the rule for values
+        `outside`.
+        """
         if not isinstance(ends, (list, tuple)) or len(ends) != 2:
             raise InputError(f"range must be a list of two numbers; got {format_value(ends)}")
         return cls.create(ends[0], ends[1], steps, outside)
 
     def parameters(self) -> dict[str, Json]:
-        """What a contract says of the grid."""
+        """Return the grid as contract parameters."""
         return {"range": [self.low, self.high], "steps": self.steps, "outside": self.outside}
 
     @property
@@ -101,18 +106,20 @@ class NumberGrid:
         return self.steps / self.span
 
     def value_at(self, step: float | NDArray[np.float64]) -> NDArray[np.float64]:
-        """The value at a step (or between steps)."""
+        """Return the value at `step`, or between steps."""
         return np.asarray(self.low + self.span * (np.asarray(step, np.float64) / self.steps))
 
     def points(self) -> list[float]:
-        """Every value of a small grid; a spread of them, both ends included, of a large one."""
+        """Return every value of a small grid, or values spread over a large one, both ends
+        included.
+        """
         few = min(self.steps, _FEW if self.steps <= _FEW else 8)
         return [float(self.value_at(self.steps * i // few)) for i in range(few + 1)]
 
     def codes(self, values: NDArray[np.float64], rows: Codes | None = None) -> Codes:
-        """The steps of a column; NaN and, unless they are to be clipped, strangers are refused.
+        """Return the steps of a column of values; refuse NaN, and values outside unless clipped.
 
-        `rows` says in which row of what was handed in each value stands; its own by default.
+        `rows` gives the input row of each value, for errors; by default its index.
         """
         missing = int(np.isnan(values).sum())
         if missing:
@@ -127,15 +134,15 @@ class NumberGrid:
         return np.minimum(steps, self.last).astype(np.int64)
 
     def step(self, value: object) -> int:
-        """The step of one person's number, which is clipped whatever `outside` says.
+        """Return the step of one respondent's number, clipped whatever `outside` says.
 
-        Whether a device sends a report must not depend on the answer, so it refuses none.
+        Whether a device sends a report must not depend on the answer, so no number is refused.
         """
         inside = min(max(parse_number(value), self.low), self.high)
         return min(math.floor((inside - self.low) * self.scale + self.HALF), self.last)
 
     def is_clipped(self, value: object) -> bool:
-        """Whether `step` takes a number as the nearest end of the range."""
+        """Return whether `step` replaces `value` by the nearest end of the range."""
         return not self.low <= parse_number(value) <= self.high
 
     @property
@@ -144,13 +151,13 @@ class NumberGrid:
         return f"{self.low:g} to {self.high:g}"
 
     def outside_error(self, row: int | None = None) -> AnswerError:
-        """The sentence for a value outside, at this index."""
+        """Return the error for a value outside the range, at index `row`."""
         rule = f'values must lie in {self.range_text} (or be clipped: outside = "clip")'
         return AnswerError(rule, row, "one outside")
 
 
 def parse_number(value: object, row: int | None = None, what: str = "an answer") -> float:
-    """One person's number as a double; beyond the largest doubles, as infinity."""
+    """Return one respondent's number as a double, infinite beyond the largest doubles."""
     if isinstance(value, bool) or not isinstance(value, numbers_.Real):
         raise AnswerError(f"{what} must be a number", row, type_in_words(value))
     try:
@@ -163,7 +170,7 @@ def parse_number(value: object, row: int | None = None, what: str = "an answer")
 
 
 def as_number_column(values: object) -> NDArray[np.float64]:
-    """One column of numbers, from any of the usual libraries."""
+    """Return one column of numbers, from any of the usual libraries."""
     given = answers(values)
     if given.dtype.kind not in "iuf":
         cells = enumerate(given.tolist())

@@ -1,13 +1,13 @@
-"""Things of many people in one row, those of a person next to each other.
+"""Sets of options, one per respondent, in ragged rows.
 
-What people chose: some of a fixed list of options. Several ways to say it, one to use it.
+A column of option sets can be given as:
 
-- a sequence with a list, tuple or set of options for each person, empty where they chose none;
+- a sequence with a list, tuple or set of options for each person, empty if they chose none;
 - an Arrow column of lists;
-- a table (n, options) of yes and no.
+- a boolean table (n, options).
 
-Options are labels where there are labels, and positions from 0 otherwise. Whatever breaks a rule
-is refused whole, with a sentence that says where.
+Options are labels if the question has labels, and positions from 0 otherwise. An input that breaks
+a rule is refused as a whole, with a message that gives the row.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from rumor.core.types import Codes, Vector
 
 
 class RaggedRows:
-    """The things of person i are those from `starts[i]` to before `starts[i + 1]`."""
+    """Rows of varying length: row i holds the items from `starts[i]` to before `starts[i + 1]`."""
 
     starts: Codes
 
     @property
     def people(self) -> int:
-        """How many people: a start each, and the end."""
+        """The number of respondents (rows)."""
         return self.starts.size - 1
 
 
@@ -49,18 +49,18 @@ _EMPTY = "values must hold at least one answer; got an empty batch"
 
 @dataclass(frozen=True)
 class OptionSets(RaggedRows):
-    """The options that many people chose."""
+    """The options chosen by each of many respondents."""
 
     options: Codes
     starts: Codes
     domain: int
 
     def sizes(self) -> Codes:
-        """How many options each person chose."""
+        """Return how many options each person chose."""
         return np.diff(self.starts)
 
     def taken(self, rows: Codes) -> OptionSets:
-        """These people, some of them perhaps several times."""
+        """Return the option sets of the people `rows`, which may repeat."""
         sizes = self.sizes()[rows]
         starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         within = np.arange(int(starts[-1])) - np.repeat(starts[:-1], sizes)
@@ -68,11 +68,11 @@ class OptionSets(RaggedRows):
         return OptionSets(options, starts, self.domain)
 
     def shares(self) -> Vector:
-        """The share of people who chose each option."""
+        """Return the share of people who chose each option."""
         return np.bincount(self.options, minlength=self.domain) / self.people
 
     def table(self, start: int, stop: int) -> Chosen:
-        """Yes and no for the people from `start` to before `stop`."""
+        """Return a boolean table of the people from `start` to before `stop`."""
         first, last = int(self.starts[start]), int(self.starts[stop])
         rows = np.repeat(np.arange(stop - start), np.diff(self.starts[start : stop + 1]))
         chosen = np.zeros((stop - start, self.domain), dtype=np.bool_)
@@ -81,7 +81,7 @@ class OptionSets(RaggedRows):
 
 
 def read_sets(values: object, domain: int, positions: Mapping[str, int] | None) -> OptionSets:
-    """People's options in any of the ways above."""
+    """Read a column of option sets in any of the forms listed in this module."""
     if isinstance(values, OptionSets):
         return values
     if isinstance(values, np.ndarray):
@@ -100,7 +100,7 @@ def read_sets(values: object, domain: int, positions: Mapping[str, int] | None) 
 
 
 def sets_of(codes: Codes, starts: Codes, domain: int) -> OptionSets:
-    """People's options as positions, each named once by one person."""
+    """Build option sets from positions, refusing an option that one person names twice."""
     people = np.repeat(np.arange(starts.size - 1), np.diff(starts))
     codes = codes[np.lexsort((codes, people))]
     twice = np.flatnonzero((np.diff(codes) == 0) & (np.diff(people) == 0))
@@ -110,7 +110,7 @@ def sets_of(codes: Codes, starts: Codes, domain: int) -> OptionSets:
 
 
 def one_set(value: object, domain: int, positions: Mapping[str, int] | None) -> tuple[int, ...]:
-    """One person's options as ascending positions."""
+    """Return one person's options as ascending positions."""
     if not isinstance(value, _LISTS):
         raise AnswerError(_RULE, got=type_in_words(value))
     try:
@@ -122,7 +122,7 @@ def one_set(value: object, domain: int, positions: Mapping[str, int] | None) -> 
 
 
 def from_table(table: NDArray[np.generic], domain: int) -> OptionSets:
-    """A table of yes and no, a column for each option."""
+    """Build option sets from a boolean table with one column per option."""
     if table.shape[1] != domain or table.dtype != np.bool_:
         raise InputError(
             f"a table of yes and no must have {domain:,} columns of booleans; got "
@@ -135,7 +135,7 @@ def from_table(table: NDArray[np.generic], domain: int) -> OptionSets:
 
 
 def _flattened(values: object) -> tuple[Sequence[object], Codes]:
-    """All options one after the other, and where each person's begin."""
+    """Return all options in one sequence, and the index at which each person's begin."""
     if type(values).__module__.startswith("pyarrow"):
         values = values.to_pylist()  # type: ignore[attr-defined]
     if isinstance(values, (str, bytes)) or not isinstance(values, (Sequence, np.ndarray)):
@@ -159,7 +159,7 @@ def _shape(array: NDArray[np.generic]) -> str:
 
 
 def placed(read: Callable[[], Codes], starts: Codes) -> Codes:
-    """What is read of all options; an error names the person, and not the option's place."""
+    """Call `read`, and let its errors name the person and not the option's index."""
     try:
         return read()
     except AnswerError as problem:
@@ -170,10 +170,10 @@ def placed(read: Callable[[], Codes], starts: Codes) -> Codes:
 
 
 def uniform_subsets(stream: Stream, people: int, total: int, count: int) -> Chosen:
-    """For each person `count` of `total` places, all subsets equally likely.
+    """Draw for each person `count` of `total` places, all subsets equally likely.
 
     Floyd's algorithm: for j from total - count to total - 1, below(j + 1), or j when that is
-    taken. Where more than half are wanted, those that are left out are drawn.
+    taken. If more than half are wanted, those left out are drawn.
     """
     if 2 * count > total:
         return ~uniform_subsets(stream, people, total, total - count)
@@ -186,7 +186,7 @@ def uniform_subsets(stream: Stream, people: int, total: int, count: int) -> Chos
 
 
 def kept_of(stream: Stream, chosen: Chosen, cap: int) -> Chosen:
-    """The same people, of whose options at most `cap` are kept, drawn uniformly."""
+    """Return `chosen` with at most `cap` options kept per person, drawn uniformly."""
     sizes = chosen.sum(axis=1)
     if not (sizes > cap).any():
         return chosen
@@ -200,7 +200,7 @@ def kept_of(stream: Stream, chosen: Chosen, cap: int) -> Chosen:
 
 
 def joined(parts: Sequence[OptionSets]) -> OptionSets:
-    """Several crowds as one."""
+    """Return the option sets of several groups of people as one."""
     sizes = np.concatenate([part.sizes() for part in parts])
     starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     return OptionSets(np.concatenate([p.options for p in parts]), starts, parts[0].domain)

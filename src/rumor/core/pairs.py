@@ -1,12 +1,14 @@
-"""What people hold: some of the keys, each with a number. Three ways to say it, one to use it.
+"""Key-value answers of many respondents: each holds some of the keys, each key with a number.
 
-- a table (n, keys) of numbers, NaN where a person does not hold the key;
+A column of key-value answers can be given as:
+
+- a table (n, keys) of numbers, NaN if a person does not hold the key;
 - a sequence with a dict {key: value} for each person, or with a row (None: does not hold);
 - three columns person, key, value (`long_pairs`), a row for each pair, and a row with an
   empty key for a person who holds nothing.
 
-Values are taken as steps of the question's grid. Whatever breaks a rule is refused whole,
-with a sentence that says where; what one person answers on a device is clipped instead.
+Values are rounded to steps of the question's grid. An input that breaks a rule is refused as a
+whole, with a message that gives the row; a single answer on a device is clipped instead.
 """
 
 from __future__ import annotations
@@ -40,71 +42,73 @@ _CHECK_ROWS = 1 << 14
 
 
 class Pairs(Protocol):
-    """The keys and values of many people."""
+    """The keys and values of many respondents."""
 
     @property
     def people(self) -> int:
-        """How many people."""
+        """The number of respondents."""
         ...
 
     def at(self, start: int, keys: Keys) -> Steps:
-        """The steps of the values at keys (rows, m) of the people from `start` on; or NOT_HELD."""
+        """Return the steps at `keys` (rows, m) of the people from `start` on; NOT_HELD if not
+        held.
+        """
         ...
 
     def sizes(self) -> Keys:
-        """How many keys each person holds."""
+        """Return how many keys each person holds."""
         ...
 
     def held(self, slots: Keys) -> tuple[Keys, Steps]:
-        """The key and the step in each person's slot (0 is their first key); 0 beyond the last."""
+        """Return key and step in each person's slot (0 is their first key); 0 beyond their last."""
         ...
 
 
 @dataclass(frozen=True)
 class _CellTable(abc.ABC, Generic[Cell]):
-    """A table (n, keys): a row for each person, a cell for each key that they may hold."""
+    """A table (n, keys) with a row for each person and a cell for each key that they may hold."""
 
     cells: NDArray[Cell]
     grid: NumberGrid
 
     @property
     def width(self) -> int:
-        """How many keys there are."""
+        """The number of keys."""
         return int(self.cells.shape[1])
 
     @property
     def people(self) -> int:
-        """A row each."""
+        """The number of respondents: one row each."""
         return len(self.cells)
 
     @abc.abstractmethod
     def at(self, start: int, keys: Keys) -> Steps:
-        """As of all pairs."""
+        """Return the steps at `keys` of the people from `start` on."""
 
     def sizes(self) -> Keys:
-        """Cells that hold something."""
+        """Return how many keys each person holds."""
         return self.long.sizes()
 
     def held(self, slots: Keys) -> tuple[Keys, Steps]:
-        """By way of the long form."""
+        """Return the key and the step in each person's slot."""
         return self.long.held(slots)
 
     @functools.cached_property
     def long(self) -> LongTable:
-        """The same pairs one after the other."""
+        """These pairs as a long table."""
         person, key, steps = self._listed()
         return LongTable(_starts(person, self.people), key, steps, self.width, self.grid)
 
     @abc.abstractmethod
     def _listed(self) -> tuple[Keys, Keys, Steps]:
-        """Person, key and step of every cell that holds something, row by row."""
+        """Return person, key and step of every cell that holds a value, row by row."""
 
 
 class WideTable(_CellTable[np.floating]):
     """A table of numbers, NaN where a person does not hold the key."""
 
     def at(self, start: int, keys: Keys) -> Steps:
-        """The cells at these keys; where strangers are refused, whole rows are checked."""
+        """Return the steps at `keys`; if values outside are refused, whole rows are checked."""
         rows, grid = self.cells[start : start + len(keys)], self.grid
         out = np.empty(keys.shape, dtype=np.int32)
         line = (*self._ends, grid.low, grid.high, grid.scale)
@@ -118,7 +122,9 @@ class WideTable(_CellTable[np.floating]):
 
     @property
     def _ends(self) -> tuple[np.floating, np.floating]:
-        """Ends as exact as the cells are: a float32 table holds 0.1 as float32 does."""
+        """The ends of the range in the precision of the cells: a float32 table holds 0.1 as
+        float32.
+        """
         kind = self.cells.dtype.type
         with np.errstate(over="ignore"):  # no float32 lies beyond an end that none can hold
             return kind(self.grid.low), kind(self.grid.high)
@@ -129,7 +135,7 @@ class WideTable(_CellTable[np.floating]):
         raise self.grid.outside_error(start + int(np.flatnonzero(wrong)[0]))
 
     def checked(self) -> StepTable:
-        """The same table on its grid, every cell looked at."""
+        """Return this table as steps of its grid, with every cell checked."""
         grid, everything = self.grid, np.arange(self.cells.shape[1])
         kind = np.uint16 if grid.steps < np.iinfo(np.uint16).max else np.uint32
         steps = np.empty(self.cells.shape, dtype=kind)
@@ -141,7 +147,7 @@ class WideTable(_CellTable[np.floating]):
         return StepTable(steps, grid)
 
     def sampled(self, stream: Stream, start: int, keys: Keys, signs: Keys) -> None:
-        """Fill in one random key for each of the people from `start` on, and what it says."""
+        """Fill in, for each person from `start` on, one random key and its rounded sign."""
         rows, grid = self.cells[start : start + keys.size], self.grid
         flagged = np.empty(keys.size + 1, dtype=np.int64)
         line = (*self._ends, grid.low, grid.high, grid.scale)
@@ -160,17 +166,17 @@ class WideTable(_CellTable[np.floating]):
 
 
 class StepTable(_CellTable[np.unsignedinteger]):
-    """A table of steps, checked before; the type's largest number is "not held"."""
+    """A table of checked steps; the type's largest number means "not held"."""
 
     def at(self, start: int, keys: Keys) -> Steps:
-        """The cells at these keys."""
+        """Return the steps at `keys` of the people from `start` on."""
         rows = self.cells[start : start + len(keys)]
         found = np.take_along_axis(rows, keys, axis=1)
         missing = found == np.iinfo(rows.dtype).max
         return np.where(missing, np.int32(NOT_HELD), found.astype(np.int32))
 
     def sampled(self, stream: Stream, start: int, keys: Keys, signs: Keys) -> None:
-        """Fill in one random key for each of the people from `start` on, and what it says."""
+        """Fill in, for each person from `start` on, one random key and its rounded sign."""
         rows = self.cells[start : start + keys.size]
         flagged = np.empty(keys.size + 1, dtype=np.int64)
         absent = np.iinfo(rows.dtype).max
@@ -192,7 +198,9 @@ def _settle(
     keys: Keys,
     signs: Keys,
 ) -> None:
-    """Rows whose half words would bias the pick: whole words decide about them."""
+    """Draw keys and signs again, from whole words, for rows whose half words would bias the
+    pick.
+    """
     steps = table.grid.steps
     for row in rows.tolist():
         key = stream.below(table.cells.shape[1], 1).astype(np.int64)
@@ -203,7 +211,7 @@ def _settle(
 
 @dataclass(frozen=True)
 class LongTable(RaggedRows):
-    """The pairs of many people, those of each by ascending key."""
+    """The pairs of many people in one sequence, those of each person by ascending key."""
 
     starts: Keys
     keys: Keys
@@ -212,7 +220,7 @@ class LongTable(RaggedRows):
     grid: NumberGrid
 
     def at(self, start: int, keys: Keys) -> Steps:
-        """By binary search for (person, key) among all pairs."""
+        """Return the steps at `keys`, by binary search for (person, key) among all pairs."""
         if not self.keys.size:
             return np.full(keys.shape, NOT_HELD, dtype=np.int32)
         wanted = np.arange(start, start + len(keys))[:, None] * _BASE + keys
@@ -221,15 +229,15 @@ class LongTable(RaggedRows):
 
     @functools.cached_property
     def _ordered(self) -> Keys:
-        """All pairs as ascending integers."""
+        """All pairs (person, key) as ascending integers."""
         return np.repeat(np.arange(self.people), np.diff(self.starts)) * _BASE + self.keys
 
     def sizes(self) -> Keys:
-        """The lengths of the stretches."""
+        """Return how many keys each person holds."""
         return np.diff(self.starts)
 
     def held(self, slots: Keys) -> tuple[Keys, Steps]:
-        """Direct."""
+        """Return the key and the step in each person's slot."""
         if not self.keys.size:
             return np.zeros_like(slots), np.zeros(slots.size, dtype=np.int32)
         place = np.minimum(self.starts[:-1] + slots, self.keys.size - 1)
@@ -243,14 +251,14 @@ def _starts(person: Keys, people: int) -> Keys:
 
 @dataclass(frozen=True)
 class Layout:
-    """What the keys are called and on which grid their values lie."""
+    """The names of the keys, and the grid of their values."""
 
     keys: int
     positions: Mapping[str, int] | None
     grid: NumberGrid
 
     def read(self, values: object) -> Pairs:
-        """People's pairs, in any of the ways above."""
+        """Read a column of key-value answers in any of the forms listed in this module."""
         if isinstance(values, (WideTable, StepTable, LongTable)):
             if (values.width, values.grid) != (self.keys, self.grid):
                 raise InputError(
@@ -279,11 +287,11 @@ class Layout:
         return self._wide(table)
 
     def person(self, value: object) -> dict[int, int]:
-        """One person's pairs as {key: step}, by ascending key; see `Grid.step`."""
+        """Return one person's pairs as {key: step}, by ascending key, clipped to the grid."""
         return {key: self.grid.step(number) for key, number in sorted(self.held(value).items())}
 
     def held(self, value: object) -> dict[int, float]:
-        """One person's pairs as they are said: a dict, or a row with None for what is not held."""
+        """Return one person's pairs as {key: number}, from a dict or a row with None for gaps."""
         if isinstance(value, Mapping):
             given = [(self.key(key), _number(number)) for key, number in value.items()]
             if len(dict(given)) < len(given):
@@ -326,10 +334,9 @@ class Layout:
         return self._long(rows, np.array(keys, np.int64), values, len(people), rows)
 
     def key(self, key: object, row: int | None = None) -> int:
-        """A key by its label, or by its number where keys have no labels.
+        """Return the index of a key by its label, or by its number if keys have no labels.
 
-        A number is the label that it is written as, where there are labels. `row` is where it
-        stands, for the sentence that refuses.
+        With labels, a number stands for its decimal text. `row` is named in the error.
         """
         whole = isinstance(key, (int, np.integer)) and not isinstance(key, bool)
         if self.positions is not None:
@@ -353,7 +360,9 @@ class Layout:
         people: int,
         rows: Keys,
     ) -> LongTable:
-        """Pairs of people, keys and values; `rows` says where each was handed in."""
+        """Build a long table of people, keys and values; `rows` are their input rows, for
+        errors.
+        """
         steps = self.grid.codes(np.asarray(values, np.float64), rows).astype(np.int32)
         order = np.lexsort((keys, person))
         person, keys = person[order], keys[order]
@@ -364,7 +373,7 @@ class Layout:
         return LongTable(_starts(person, people), keys, steps[order], self.keys, self.grid)
 
     def columns(self, person: object, key: object, value: object) -> LongTable:
-        """Three columns; see `long_pairs`."""
+        """Read three columns: person, key and value (see `long_pairs`)."""
         try:
             people, owner = np.unique(as_column(person), return_inverse=True)
         except TypeError:  # texts cannot be told from numbers by their order
@@ -414,7 +423,7 @@ def _named_columns(values: object) -> Sequence[str] | None:
 
 
 def _with_gaps(column: object) -> NDArray[np.generic]:
-    """A column in which cells may be missing: None in objects, NaN in numbers."""
+    """Return a column in which cells may be missing: None in objects, NaN in numbers."""
     if type(column).__module__.startswith("pyarrow"):
         return np.asarray(column.to_numpy(zero_copy_only=False))  # type: ignore[attr-defined]
     if hasattr(column, "to_numpy"):
@@ -423,7 +432,9 @@ def _with_gaps(column: object) -> NDArray[np.generic]:
 
 
 def _factor(given: NDArray[np.generic]) -> tuple[list[object], Keys, list[int]]:
-    """The distinct keys (None for an empty one), which of them each row has, their first rows."""
+    """Return the distinct keys (None if empty), each row's index among them, and their first
+    rows.
+    """
     seen: dict[object, int] = {}
     first: list[int] = []
     which = np.empty(given.size, dtype=np.int64)
@@ -443,7 +454,7 @@ def _missing(cell: object) -> bool:
 
 
 def _numbers(cells: object) -> NDArray[np.float64] | None:
-    """Cells as doubles, or None: the reason why not would quote one."""
+    """Return cells as doubles, or None on failure: the library's reason would quote a cell."""
     try:
         return np.array(cells, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):

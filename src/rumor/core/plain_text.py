@@ -1,12 +1,8 @@
-"""Characters that are no text: control characters, and code points that never are characters.
+"""Plain text for terminals: safe characters, aligned tables, bars, percentages, TOML values.
 
-A terminal obeys them, an XML file may not hold them, and the library that draws pictures aborts
-the process on some. Labels must not have any; where others wrote the text (kept columns,
-candidates, titles), they are shown as the replacement character.
-
-Plain text for people: aligned tables, bars, percentages that show as much as is known.
-
-Values as TOML writes them, for the collections that commands write.
+A terminal obeys control characters, an XML file must not hold them, and the library that draws
+charts aborts the process on some. Labels must not have any; in text that others wrote (public
+columns, candidates, titles), the replacement character is shown instead.
 """
 
 from __future__ import annotations
@@ -36,13 +32,13 @@ def visible(text: str) -> str:
 
 
 def no_text(text: str) -> str | None:
-    """The first character that is none, as U+001B, or None where all are."""
+    """Return the first control character or noncharacter of `text` as "U+001B", or None."""
     found = _NO_TEXT.search(text)
     return None if found is None else f"U+{ord(found[0]):04X}"
 
 
 def drawable(text: str) -> str:
-    """The same text, with what cannot be drawn replaced."""
+    """Return `text` with every character that cannot be drawn replaced."""
     return _NOT_DRAWN.sub(REPLACEMENT, text)
 
 
@@ -54,27 +50,27 @@ _AS_EMOJI = "\ufe0f"  # asks for a sign to be shown as an emoji
 
 
 def percent(share: float, decimals: int | None = None) -> str:
-    """A share as a percentage, with these decimals or as few as say it exactly enough."""
+    """Format `share` as a percentage, with `decimals` or as few digits as are needed."""
     text = f"{100 * share:.6g}" if decimals is None else f"{100 * share:.{decimals}f}"
     return f"{text}%"
 
 
 def decimals_for(error: float) -> int:
-    """How many decimals of a percentage carry information when the error is this large."""
+    """Return how many decimals of a percentage carry information, given its `error` as a share."""
     if not math.isfinite(error) or error <= 0:
         return 2
     return min(6, max(1, 1 - math.floor(math.log10(100 * error))))
 
 
 def digits_for(error: float) -> int:
-    """How many decimals of a number carry information when its error is this large."""
+    """Return how many decimals of a number carry information, given its `error`."""
     if not math.isfinite(error) or error <= 0:
         return 3
     return int(min(9, max(0, 1 - math.floor(math.log10(error)))))
 
 
 def bar(share: float, full: float) -> str:
-    """A horizontal bar, full at `full`."""
+    """Return a horizontal bar for `share`, complete at `full`."""
     if full <= 0 or not share > 0:
         return ""
     eighths = min(8 * _BAR_CELLS, round(8 * _BAR_CELLS * share / full))
@@ -82,7 +78,7 @@ def bar(share: float, full: float) -> str:
 
 
 def one_line(text: object) -> str:
-    """Text that cannot disturb a terminal or a table: printable, on one line, not too long."""
+    """Return `text` printable, on one line and cut to a length that suits a table."""
     whole = str(text)
     printable = "".join(
         c if c.isprintable() or _joins_emoji(whole, i) else "�" for i, c in enumerate(whole)
@@ -100,12 +96,12 @@ def _joins_emoji(text: str, place: int) -> bool:
 
 
 def wrapped(text: str) -> str:
-    """A paragraph in lines of a readable length."""
+    """Return the paragraph `text` in lines of a readable length."""
     return textwrap.fill(text, 88, break_long_words=False, break_on_hyphens=False)
 
 
 def _cells() -> Callable[[str], int]:
-    """How many cells of a terminal a text takes, by rich or, without it, by Unicode's widths."""
+    """Return a function that measures text in terminal cells, by rich or by Unicode's widths."""
     try:
         from rich.cells import cell_len
     except ModuleNotFoundError:
@@ -116,7 +112,7 @@ def _cells() -> Callable[[str], int]:
 
 
 def aligned(head: Sequence[str], body: Sequence[Sequence[str]], left: Sequence[int] = (0,)) -> str:
-    """A table: columns as wide as they must be, to the right unless listed in `left`."""
+    """Format a table; columns are right-aligned unless their index is in `left`."""
     cell_len = _cells()
     rows = [list(head), *([*row] for row in body)]
     widths = [max(cell_len(row[c]) for row in rows) for c in range(len(head))]
@@ -131,7 +127,7 @@ def aligned(head: Sequence[str], body: Sequence[Sequence[str]], left: Sequence[i
 
 
 def toml_text(value: object) -> str:
-    """One value: a text, a number, yes or no, a list or a table."""
+    """Format `value` as TOML: a text, a number, a boolean, a list or a table."""
     if isinstance(value, Mapping):
         inner = ", ".join(f"{key} = {toml_text(item)}" for key, item in value.items())
         return f"{{ {inner} }}"

@@ -59,7 +59,7 @@ class Stream:
         self.seek(0)
 
     def seek(self, word: int) -> None:
-        """Go to the given word of the keystream, counted from its start."""
+        """Go to `word`, counted from the start of the keystream."""
         block, rest = divmod(word * 8, _BLOCK)
         counter = (self._origin + block) % _COUNTERS
         mode = modes.CTR(counter.to_bytes(_BLOCK, "big"))
@@ -68,7 +68,7 @@ class Stream:
             self._encryptor.update(_ZEROS[:rest])
 
     def fill(self, out: NDArray[np.generic]) -> None:
-        """Overwrite a contiguous array with the next keystream bytes."""
+        """Overwrite the contiguous array `out` with the next keystream bytes."""
         if self._renew is not None and os.getpid() != self._process:
             self._start(self._renew())
         view = out.reshape(-1).view(np.uint8).data
@@ -79,16 +79,16 @@ class Stream:
             encryptor.update_into(zeros, view[start : start + size])
 
     def words(self, count: int) -> Words:
-        """The next `count` words, as little-endian unsigned integers."""
+        """Return the next `count` words, as little-endian unsigned integers."""
         out = np.empty(count, dtype="<u8")
         if count:
             self.fill(out)
         return out.astype(np.uint64, copy=False)
 
     def below(self, bound: int, count: int) -> Words:
-        """`count` uniform integers below `bound`, without modulo bias.
+        """Return `count` uniform integers below `bound`, without modulo bias.
 
-        The law of `Draws.below`; rejected words are replaced in further rounds.
+        The distribution is that of `Draws.below`; rejected words are replaced in further rounds.
         """
         if not 1 <= bound <= 1 << 32:
             raise InputError(f"a bulk bound must lie in 1..2^32; got {bound}")
@@ -105,26 +105,26 @@ class Stream:
 
 
 class RandomSource(Protocol):
-    """Where randomness comes from: something that makes streams."""
+    """A source of randomness: an object that makes streams."""
 
     def stream(self) -> Stream:
-        """A stream of its own for one call."""
+        """Return a new stream for one call."""
         ...
 
     def draws(self) -> Draws:
-        """Reference draws from such a stream."""
+        """Return reference draws from a new stream."""
         ...
 
 
 class Keystreams(abc.ABC):
-    """A source whose draws are those of its streams."""
+    """A random source whose reference draws come from its streams."""
 
     @abc.abstractmethod
     def stream(self) -> Stream:
-        """A stream of its own for one call."""
+        """Return a new stream for one call."""
 
     def draws(self) -> Draws:
-        """Reference draws from a stream of their own."""
+        """Return reference draws from a new stream."""
         return StreamDraws(self.stream())
 
 
@@ -132,7 +132,7 @@ class System(Keystreams):
     """The operating system's randomness: a fresh seed for every call."""
 
     def stream(self) -> Stream:
-        """A stream that nobody can predict or repeat."""
+        """Return a stream that nobody can predict or repeat."""
         return Stream(os.urandom(32), renew=lambda: os.urandom(32))
 
     def __repr__(self) -> str:
@@ -140,7 +140,7 @@ class System(Keystreams):
 
 
 class Keyed(Keystreams):
-    """Randomness that a secret and a context determine, and nobody else can know.
+    """Randomness determined by a secret and a context, and unpredictable without the secret.
 
     The seed is HMAC-SHA-256(secret, message), the message being each context part with
     its length in front (four bytes, little-endian), text as UTF-8 and integers as
@@ -154,15 +154,17 @@ class Keyed(Keystreams):
         self._secret, self._context = secret, context
 
     def extend(self, *context: str | bytes | int) -> Keyed:
-        """The same secret with a longer context."""
+        """Return a source with the same secret and a longer `context`."""
         return Keyed(self._secret, *self._context, *context)
 
     def digest(self) -> bytes:
-        """The 32 bytes that secret and context determine: a stream's seed, or a keyed tag."""
+        """Return the 32 bytes that secret and context determine: a stream's seed, or a keyed
+        tag.
+        """
         return hmac.new(self._secret, encode_context(*self._context), hashlib.sha256).digest()
 
     def stream(self) -> Stream:
-        """The same stream, from its start, at every call."""
+        """Return the stream of this secret and context, from its start, at every call."""
         return Stream(self.digest())
 
     def __repr__(self) -> str:
@@ -184,7 +186,7 @@ class Seeded(Keystreams):
         self._calls = itertools.count()  # next() on it is atomic, so threads may share it
 
     def stream(self) -> Stream:
-        """The next stream of the sequence."""
+        """Return the next stream of the sequence."""
         context = encode_context("rumor seeded stream", self._number, next(self._calls))
         return Stream(hashlib.sha256(context).digest())
 
@@ -193,7 +195,7 @@ class Seeded(Keystreams):
 
 
 def encode_context(*parts: str | bytes | int) -> bytes:
-    """Context parts as one byte string, each with its length in front."""
+    """Return context `parts` as one byte string, each part with its length in front."""
     encoded = bytearray()
     for part in parts:
         raw = part if isinstance(part, bytes) else str(part).encode("utf-8")
@@ -202,22 +204,24 @@ def encode_context(*parts: str | bytes | int) -> bytes:
 
 
 class Draws(Protocol):
-    """The decisions of a reference draw. The same code runs on real and on enumerated draws."""
+    """The random decisions of a reference draw, real or enumerated by the same code."""
 
     def coin(self, threshold: int) -> bool:
-        """True with probability threshold / 2**64."""
+        """Return True with probability `threshold` / 2**64."""
         ...
 
     def below(self, bound: int) -> int:
-        """A uniform integer in 0..bound-1."""
+        """Return a uniform integer in 0..`bound`-1."""
         ...
 
     def public(self, count: int) -> bytes:
-        """Uniform bytes that the report shows as they are, whatever the value (a hash seed)."""
+        """Return `count` uniform bytes that the report shows, whatever the value (a hash seed)."""
         ...
 
     def first(self, attempt: Callable[[], T], fits: Callable[[T], bool]) -> T:
-        """What comes of the first of many attempts that fits, and of no further draw."""
+        """Repeat `attempt` until its result `fits`, and return that result; draw nothing
+        further.
+        """
         ...
 
 
@@ -240,18 +244,18 @@ class StreamDraws:
         self._words: list[int] = []
 
     def word(self) -> int:
-        """The next word of the stream."""
+        """Return the next word of the stream."""
         if not self._words:
             self._words = self._stream.words(self._BATCH).tolist()
             self._words.reverse()
         return self._words.pop()
 
     def coin(self, threshold: int) -> bool:
-        """One word, below the threshold or not."""
+        """Return whether the next word is below `threshold`."""
         return self.word() < threshold
 
     def below(self, bound: int) -> int:
-        """Multiply and keep the high half; reject the words that would bias it."""
+        """Return the high half of word times `bound`, rejecting words that would bias it."""
         reject = WORD % bound
         while True:
             product = self.word() * bound
@@ -259,22 +263,22 @@ class StreamDraws:
                 return product // WORD
 
     def public(self, count: int) -> bytes:
-        """Whole words, as bytes."""
+        """Return the first `count` bytes of whole words."""
         words = [self.word() for _ in range((count + 7) // 8)]
         return b"".join(word.to_bytes(8, "little") for word in words)[:count]
 
     def first(self, attempt: Callable[[], T], fits: Callable[[T], bool]) -> T:
-        """One attempt after the other."""
+        """Call `attempt` until its result `fits`."""
         while not fits(found := attempt()):
             pass
         return found
 
 
 def floyd(draws: Draws, total: int, count: int) -> list[int]:
-    """`count` of `total` places in ascending order, all subsets equally likely.
+    """Return `count` of `total` places in ascending order, all subsets equally likely.
 
-    Floyd's algorithm. For j from total - count to total - 1: below(j + 1), or j when that is taken
-    already.
+    Floyd's algorithm: for j from total - count to total - 1, below(j + 1), or j when that is
+    already taken.
     """
     chosen: set[int] = set()
     for j in range(total - count, total):

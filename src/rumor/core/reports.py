@@ -1,9 +1,7 @@
-"""Rows some at a time, so that what is made of them on the way stays in the cache.
+"""Reports: byte strings of one width, a batch of them a `uint8` array (n, width).
 
-Reports: byte strings of one width, a batch of them a `uint8` array (n, width).
-
-The same bytes in memory, on the wire, in SQL, Parquet and Spark. The width follows from
-the mechanism alone, so a report carries no header; what it means is in the contract.
+The bytes are equal in memory, on the wire, in SQL, Parquet and Spark. The width follows from the
+mechanism alone, so a report carries no header; the contract says how to read it.
 """
 
 from __future__ import annotations
@@ -19,7 +17,7 @@ from rumor.core.errors import InputError, type_in_words
 
 
 def slices(rows: int, step: int) -> Iterator[slice]:
-    """All rows in their order, `step` of them at a time; the last slice may reach beyond."""
+    """Yield slices of `step` rows that cover all rows in order; the last may reach beyond."""
     return (slice(start, start + step) for start in range(0, rows, step))
 
 
@@ -32,19 +30,19 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Validity:
-    """Which reports of a batch are valid, and why the others are not."""
+    """Which reports of a batch are valid, and the reason for refusing the others."""
 
     valid: Mask
     reason: str
 
     @classmethod
     def of_all(cls, count: int, reason: str) -> Self:
-        """That all of so many reports are valid: one True, spread over them."""
+        """Return the validity of `count` reports that are all valid (one True, broadcast)."""
         return cls(np.ndarray((count,), np.bool_, b"\1", strides=(0,)), reason)
 
     @classmethod
     def below(cls, numbers: NDArray[np.integer], bound: int, reason: str) -> Self:
-        """Which of some unsigned integers lie below a bound; usually the largest says it all."""
+        """Return the validity of reports that are valid if their number is below `bound`."""
         if numbers.size == 0 or int(numbers.max()) < bound:
             return cls.of_all(numbers.size, reason)
         return cls(numbers < bound, reason)
@@ -56,11 +54,11 @@ class Validity:
         return bool((self.valid[:1] if spread else self.valid).all())
 
     def explain(self, index: int) -> str | None:
-        """Why the report at this index is refused, or None when it is valid."""
+        """Return the reason for refusing the report at `index`, or None if it is valid."""
         return None if self.valid[index] else self.reason
 
     def require(self, what: str = "reports") -> None:
-        """Raise one clear sentence unless every report is valid."""
+        """Raise an InputError unless every report is valid."""
         if not self.all:
             refused = np.flatnonzero(~self.valid)
             raise InputError(
@@ -70,7 +68,7 @@ class Validity:
 
 
 def as_reports(reports: object, width: int) -> Reports:
-    """A batch as a contiguous array (n, width), from an array or a sequence of bytes."""
+    """Return a batch as a contiguous array (n, width), from an array or a sequence of bytes."""
     rule = f"reports must be {width} bytes each (a uint8 array (n, {width}), or bytes objects)"
     if isinstance(reports, np.ndarray):
         if reports.dtype != np.uint8:
@@ -90,7 +88,7 @@ def as_reports(reports: object, width: int) -> Reports:
 
 
 def wrong_widths(reports: object, width: int) -> Validity | None:
-    """What is wrong with the widths of a batch, or None when every report has the right one.
+    """Return the validity of a batch that has wrong widths, or None if all widths are right.
 
     Lets `validate` answer for truncated and extended reports instead of raising.
     """
@@ -104,14 +102,14 @@ def wrong_widths(reports: object, width: int) -> Validity | None:
 
 
 def little_endian(numbers: NDArray[np.generic], width: int) -> Reports:
-    """Unsigned integers as little-endian byte strings of this width."""
+    """Encode unsigned integers as little-endian byte strings of `width` bytes."""
     size = next(size for size in (1, 2, 4, 8) if size >= width)
     wide = np.ascontiguousarray(numbers, dtype=f"<u{size}").view(np.uint8).reshape(-1, size)
     return wide if width == size else _columns(wide, np.empty((len(wide), width), np.uint8))
 
 
 def narrow_integers(reports: Reports) -> NDArray[np.integer]:
-    """The integers of `from_little_endian`, without a copy where the width is a machine's."""
+    """Decode reports as `from_little_endian` does, without a copy if the width is a machine's."""
     count, width = reports.shape
     if width in (1, 2, 4):
         return np.ascontiguousarray(reports).view(f"<u{width}").reshape(count)
@@ -119,7 +117,7 @@ def narrow_integers(reports: Reports) -> NDArray[np.integer]:
 
 
 def from_little_endian(reports: Reports) -> NDArray[np.int64]:
-    """The unsigned integers that little-endian byte strings (of at most 7 bytes) stand for."""
+    """Decode little-endian byte strings of at most 7 bytes as unsigned integers."""
     count, width = reports.shape
     if width in (1, 2, 4):
         return narrow_integers(reports).astype(np.int64)
@@ -136,5 +134,5 @@ def _columns(rows: Reports, out: Reports) -> Reports:
 
 
 def bytes_for(count: int) -> int:
-    """How many bytes hold a number below `count`."""
+    """Return the number of bytes that hold any number below `count`."""
     return max(1, ((count - 1).bit_length() + 7) // 8)

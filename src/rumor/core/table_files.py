@@ -1,8 +1,8 @@
-"""The files that tables of answers come in: CSV of any separator, Parquet, Stata and SPSS.
+"""The file formats of tables of answers: CSV of any separator, Parquet, Stata and SPSS.
 
-A CSV may be compressed (.gz), and a CSV or a Parquet file may come by the standard input: it is
-then kept in memory, since answers of people should not lie about in a temporary file. Whatever a
-library says of a file that it cannot read may quote somebody's answer, and is never repeated.
+A CSV may be compressed (.gz), and a CSV or a Parquet file may come by standard input: it is then
+kept in memory, since respondents' answers do not belong in a temporary file. A library's message
+about a file that it cannot read may quote an answer, and is never repeated.
 """
 
 from __future__ import annotations
@@ -54,21 +54,25 @@ class TableFile(Protocol):
 
     @property
     def path(self) -> Path:
-        """What it is called."""
+        """The file's path, as shown in messages."""
         ...
 
     @property
     def schema(self) -> pa.Schema:
-        """Column names and types; in CSV everything is text until it is read as something else."""
+        """Column names and types; a CSV column is text until `batches` converts it."""
         ...
 
     def batches(self, cells: Mapping[str, str]) -> Iterator[pa.RecordBatch]:
-        """These columns of all rows, in order; CSV reads them as the kinds of cells named."""
+        """Yield the columns named in `cells` of all rows, in order; CSV reads each as its type
+        there.
+        """
         ...
 
 
 def open_file(path: str | Path, separator: str | None = None) -> TableFile:
-    """One file, by the end of its name; "-" is the standard input. Only its header is read."""
+    """Open one file by the suffix of its name, or "-" for standard input; only its header is
+    read.
+    """
     if str(path) == STANDARD_INPUT:
         return _from_input(sys.stdin.buffer.read(), separator)
     file = Path(path)
@@ -85,7 +89,7 @@ def open_file(path: str | Path, separator: str | None = None) -> TableFile:
 
 
 def table_ending(file: Path) -> str | None:
-    """How the name of a file ends that can hold a table; None where it cannot."""
+    """Return the suffix of `file` if it is that of a table, else None."""
     name = file.name.lower()
     return next((ending for ending in _KNOWN if name.endswith(ending)), None)
 
@@ -103,7 +107,7 @@ def _from_input(data: bytes, separator: str | None) -> TableFile:
 
 @dataclass(frozen=True)
 class CsvFile:
-    """Cells of text, with something between them."""
+    """A CSV file: cells of text with a separator between them."""
 
     path: Path
     schema: pa.Schema
@@ -113,7 +117,7 @@ class CsvFile:
 
     @classmethod
     def open(cls, path: Path, data: bytes | None, separator: str | None) -> CsvFile:
-        """Read the header; the separator is the one that it has most of, unless it is given."""
+        """Read the header; without a `separator`, the candidate most frequent in it is taken."""
         if separator is not None and (len(separator) != 1 or separator in '"\r\n'):
             raise InputError(
                 f"--separator must be one character between the cells, or tab; "
@@ -136,7 +140,7 @@ class CsvFile:
         return cls(path, pa.schema([(name, pa.string()) for name in names]), found, data)
 
     def batches(self, cells: Mapping[str, str]) -> Iterator[pa.RecordBatch]:
-        """These columns of all rows."""
+        """Yield the columns named in `cells` of all rows."""
         reason = ""
         try:
             with self._reader(cells, list(cells)) as reader:
@@ -151,7 +155,11 @@ class CsvFile:
     def _reader(
         self, cells: Mapping[str, str], columns: list[str] | None
     ) -> pa_csv.CSVStreamingReader:
-        """Where a column is alone, an empty line is a row without an answer; else it is no row."""
+        """Open a streaming reader of `columns`.
+
+        In a table of one column an empty line is a row without an answer; in other tables it is no
+        row.
+        """
         _, above = _header_line(self.path, self.data)
         return pa_csv.open_csv(
             _stream(self.path, self.data),
@@ -170,7 +178,7 @@ class CsvFile:
         )
 
     def _broken(self, reason: str) -> InputError:
-        """Arrow's reason in our words, which name the place and quote nothing."""
+        """Return an error that replaces Arrow's `reason`: it names the place and quotes nothing."""
         cell = _BAD_CELL.search(reason)
         if cell is not None:
             name, whole = self.schema.names[int(cell["column"])], cell["kind"] == "int64"
@@ -181,7 +189,7 @@ class CsvFile:
         return _malformed_csv(self.path, reason)
 
     def _first_row(self, column: str, right: Callable[[str], bool]) -> str:
-        """The first row whose cell is not right, as a message names it."""
+        """Return the first row whose cell is not `right`, as a message names it."""
         before = 0
         for batch in self.batches({column: "text"}):
             for row, cell in enumerate(batch.column(0).to_pylist()):
@@ -192,7 +200,7 @@ class CsvFile:
 
 
 def _stream(path: Path, data: bytes | None) -> pa.NativeFile:
-    """The bytes of a file or of the standard input, decompressed where they are compressed."""
+    """Open the bytes of a file or of standard input, decompressed if they are compressed."""
     if data is None:
         packed = path.suffix.lower() == ".gz"
         return pa.input_stream(str(path), compression="gzip" if packed else None)
@@ -201,7 +209,7 @@ def _stream(path: Path, data: bytes | None) -> pa.NativeFile:
 
 
 def _header_line(path: Path, data: bytes | None) -> tuple[str, int]:
-    """The first line that is not empty, and how many are above it."""
+    """Return the first line that is not empty, and the number of lines above it."""
     start = b""
     try:
         with _stream(path, data) as stream:
@@ -239,7 +247,7 @@ def _is_number(cell: str) -> bool:
 
 @dataclass(frozen=True)
 class ParquetFile:
-    """Columns that have types of their own."""
+    """A Parquet file, whose columns have types."""
 
     path: Path
     schema: pa.Schema
@@ -254,7 +262,7 @@ class ParquetFile:
             raise _broken_parquet(path) from None
 
     def batches(self, cells: Mapping[str, str]) -> Iterator[pa.RecordBatch]:
-        """These columns of all rows."""
+        """Yield the columns named in `cells` of all rows."""
         try:
             with pq.ParquetFile(_parquet(self.path, self.data)) as parquet:
                 for batch in parquet.iter_batches(_BATCH_ROWS, columns=list(cells)):
@@ -277,7 +285,7 @@ def _broken_parquet(file: Path) -> InputError:
 
 @dataclass(frozen=True)
 class StatisticsFile:
-    """What Stata or SPSS wrote, read whole: labels of values are the answers."""
+    """A Stata or SPSS file, read whole: value labels are the answers."""
 
     path: Path
     table: pa.Table
@@ -289,7 +297,7 @@ class StatisticsFile:
 
     @classmethod
     def open(cls, path: Path) -> StatisticsFile:
-        """Read it all, with pandas."""
+        """Read the whole file with pandas."""
         ending = path.suffix.lower()
         reader, needed = STATISTICS[ending]
         for name in needed:
@@ -315,12 +323,12 @@ class StatisticsFile:
         )
 
     def batches(self, cells: Mapping[str, str]) -> Iterator[pa.RecordBatch]:
-        """These columns of all rows."""
+        """Yield the columns named in `cells` of all rows."""
         for batch in self.table.select(list(cells)).to_batches(_BATCH_ROWS):
             if len(batch):
                 yield batch
 
 
 def _called(value: object) -> str:
-    """A value without a label, as a label would be written: 1 and not 1.0."""
+    """Return a value without a label as text: 1 and not 1.0."""
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)

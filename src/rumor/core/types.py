@@ -1,4 +1,4 @@
-"""Types that many need, and what an interval can be of."""
+"""Shared type aliases, and the target of an interval: population or respondents."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Target = Literal["population", "people"]
 
 
 def checked_target(of: str) -> Target:
-    """ "population" or "people", or the sentence that says so."""
+    """Return `of` if it is "population" or "people", or raise an InputError."""
     if of == "population":
         return "population"
     if of == "people":

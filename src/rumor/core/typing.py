@@ -1,10 +1,8 @@
-"""What type checkers know and Python 3.11 does not: marks that do nothing at run time.
+"""`override`, which Python 3.11 lacks: a mark for type checkers that does nothing at run time.
 
-`override` says that a method takes the place of one of a base class. A type checker then refuses
-it when the base has no such method any more, and its docstring is that of the base: a method that
-promises nothing beyond it needs none of its own (`typing-modules` of ruff in pyproject.toml).
-
-Python 3.12 has `typing.override`; with it as the oldest version, this file goes.
+A type checker refuses a marked method if no base class has it. The method's docstring is that of
+the base, so an override that promises nothing more needs none (`typing-modules` of ruff in
+pyproject.toml). Once Python 3.12 is the oldest version, `typing.override` replaces this module.
 """
 
 from __future__ import annotations

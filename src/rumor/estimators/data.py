@@ -83,7 +83,7 @@ class Material:
 
         A summary that counts outputs says all that the reports do.
         """
-        if self.oracle.counts_outputs:
+        if self.oracle.tally_is_lossless:
             seen = np.flatnonzero(self.summary.tally)
             return self.oracle.outputs()[seen], self.summary.tally[seen].astype(np.float64)
         if self.reports is None:

@@ -43,7 +43,7 @@ from scipy.special import ndtr
 from rumor.core.binomial import FEW, coin_ends
 from rumor.core.reports import Mask
 from rumor.core.types import Rows, Target, Vector
-from rumor.mechanisms.supports import Score
+from rumor.mechanisms.support import Score
 
 
 @dataclass(frozen=True)

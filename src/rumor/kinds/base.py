@@ -75,7 +75,7 @@ class Example:
     @classmethod
     def of_one_column(cls, people: Sequence[str], **rest: Any) -> Self:
         """People whose answers stand in the table as they type them."""
-        return cls(typed=people, table="\n".join(["asked", *people, ""]), **rest)
+        return cls(typed_answers=people, table="\n".join(["asked", *people, ""]), **rest)
 
 
 @dataclass(frozen=True)

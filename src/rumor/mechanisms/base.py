@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumor.core.canonical import Json, canonical_json, well_formed
+from rumor.core.deprecation import old_names
 from rumor.core.errors import InputError
 from rumor.core.exact import exp
 from rumor.core.randomness import Draws, RandomSource, System
@@ -38,7 +39,7 @@ from rumor.core.types import Tally
 from rumor.mechanisms.auditing import Audit
 from rumor.mechanisms.blanket import Blanket, any_of
 from rumor.mechanisms.permanence import FreshAnswers, Permanence
-from rumor.mechanisms.poisoning import Poisoning, Raised
+from rumor.mechanisms.poisoning import Poisoning, PoisoningTarget
 
 if TYPE_CHECKING:
     from rumor.mechanisms.bits import BitShape
@@ -62,6 +63,12 @@ class Channel:
         return np.array([[float(p) for p in row] for row in self.probabilities])
 
 
+@old_names(
+    admit="check_report_count",
+    epsilon_in_all="epsilon_all_rounds",
+    evidence="log_likelihood_ratio",
+    unlabelled="without_labels",
+)
 class Mechanism(abc.ABC):
     """A randomiser of one person's value, its privacy and its reports."""
 
@@ -77,7 +84,7 @@ class Mechanism(abc.ABC):
     """How many collections, one after the other, ask for one answer; usually one."""
     round: int = 1
     """Which of those rounds this is."""
-    _raised: ClassVar[Raised] = Raised("a value")
+    _poisoning_target: ClassVar[PoisoningTarget] = PoisoningTarget("a value")
     """What fake clients raise."""
 
     @property
@@ -121,7 +128,9 @@ class Mechanism(abc.ABC):
     def probability(self, report: bytes, value: object) -> Fraction:
         """The exact probability of a valid report, given a value: the model of its file."""
 
-    def evidence(self, reports: Reports, first: object, second: object) -> NDArray[np.float64]:
+    def log_likelihood_ratio(
+        self, reports: Reports, first: object, second: object
+    ) -> NDArray[np.float64]:
         """For each report, ln P(report | first) - ln P(report | second), by the model."""
         if self.width <= _SHORT:
             codes = from_little_endian(reports)
@@ -186,7 +195,7 @@ class Mechanism(abc.ABC):
         # Each counter is at most 2^62, so their exact sum needs Python's integers.
         return each is None or sum(map(int, tally)) == each * reports
 
-    def admit(self, reports: int) -> None:
+    def check_report_count(self, reports: int) -> None:
         """Refuse, by an InputError, more reports than a summary can count or afford."""
         if reports > MAX_REPORTS:
             raise InputError(f"a summary counts at most 2^62 reports; got {reports:,}")
@@ -211,7 +220,7 @@ class Mechanism(abc.ABC):
         """
         return ()
 
-    def unlabelled(self) -> Self:
+    def without_labels(self) -> Self:
         """A copy for values that are known by their position; itself where they are anyway."""
         return self
 
@@ -233,7 +242,7 @@ class Mechanism(abc.ABC):
         """The exact worst-case loss of so many reports of one unchanged value, rounded up."""
         return self.permanence.epsilon_composed([(self, reports)])
 
-    def epsilon_in_all(self, reports: int) -> float:
+    def epsilon_all_rounds(self, reports: int) -> float:
         """What so many reports of one unchanged value cost, and as many in each further round."""
         return self.epsilon_after(reports)
 
@@ -281,7 +290,7 @@ class Mechanism(abc.ABC):
     @property
     def poisoning(self) -> Poisoning:
         """How far fake clients can move an estimate."""
-        return Poisoning(self._raised, self._fake_gain, self._fake_loss)
+        return Poisoning(self._poisoning_target, self._fake_gain, self._fake_loss)
 
     @abc.abstractmethod
     def _fake_gain(self, reports: int, fakes: int) -> float:

@@ -112,7 +112,7 @@ class BitPerValue(FrequencyOracle):
         return counts
 
     @property
-    def counts_outputs(self) -> bool:
+    def tally_is_lossless(self) -> bool:
         """Where there are few different reports."""
         return self._whole
 

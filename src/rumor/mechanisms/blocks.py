@@ -31,7 +31,7 @@ CHUNK = 1 << 14
 class BlockReports(LabelledMechanism, DeclaredParameters):
     """A mechanism whose report is a block of things and the state that they are said to be in."""
 
-    OPTIONS = _SHAPE = ("block",)
+    OPTIONS = _SHAPE_NAMES = ("block",)
     _THRESHOLDS = ("truth",)
     truth: int
     """The threshold of telling the true state."""
@@ -42,17 +42,17 @@ class BlockReports(LabelledMechanism, DeclaredParameters):
 
     @property
     def _integer(self) -> int:
-        return bytes_for(self._numbered)
+        return bytes_for(self._value_count)
 
     def _best_truth(self, epsilon: float) -> None:
         """The threshold of the truth at which the ratio is at most e^epsilon, rounded down."""
         power = exact.exp(exact.checked_epsilon(epsilon))
         self.truth = exact.floor_threshold(power / (power + self.states - 1))
-        self._accept()
+        self._check_identifiable()
         if self.epsilon > epsilon:
             raise exact.not_kept(epsilon)
 
-    def _accept(self) -> None:
+    def _check_identifiable(self) -> None:
         exact.require_above_even(self.truth, self.states, "states")
 
     def _truth(self) -> tuple[Fraction, Fraction]:
@@ -74,7 +74,7 @@ class BlockReports(LabelledMechanism, DeclaredParameters):
     @property
     def share(self) -> float:
         """A report is about so many of the things."""
-        return self.block / self._numbered
+        return self.block / self._value_count
 
     @property
     @override
@@ -84,13 +84,13 @@ class BlockReports(LabelledMechanism, DeclaredParameters):
     @property
     @override
     def alphabet(self) -> int:
-        return math.comb(self._numbered, self.block) * self.states
+        return math.comb(self._value_count, self.block) * self.states
 
     @override
     def outputs(self, public: bytes = b"") -> Reports:
         rows = [
             self._report(shown, state)
-            for shown in itertools.combinations(range(self._numbered), self.block)
+            for shown in itertools.combinations(range(self._value_count), self.block)
             for state in range(self.states)
         ]
         return np.frombuffer(b"".join(rows), dtype=np.uint8).reshape(-1, self.width)
@@ -125,7 +125,7 @@ class BlockReports(LabelledMechanism, DeclaredParameters):
         return narrow_integers(flat).reshape(len(reports), self.block), reports[:, -1]
 
     def _validate(self, reports: Reports) -> Validity:
-        last = self._numbered - 1
+        last = self._value_count - 1
         reason = (
             f"a report has {self.block} ascending {self._THINGS} from 0 to {last:,} "
             f"and a state from 0 to {self.states - 1}"

@@ -23,7 +23,7 @@ from rumor.core.errors import AnswerError
 from rumor.core.number_range import GRID_PARAMETERS
 from rumor.core.pairs import Keys, Pairs
 from rumor.core.randomness import Stream
-from rumor.mechanisms.kept import Kept
+from rumor.mechanisms.cap_sampling import Kept
 from rumor.mechanisms.keyvalue import MINUS, PLUS, STEPS, KeyValueMechanism, make_grid
 
 OVER_CAP = ("refuse", "sample")
@@ -33,7 +33,7 @@ class CappedMechanism(KeyValueMechanism):
     """A mechanism that draws from a person's slots, and tells the truth of them by a coin."""
 
     OPTIONS: ClassVar[tuple[str, ...]] = ("cap", "over_cap")
-    _GROUND = ("keys", *GRID_PARAMETERS, *OPTIONS)
+    _DOMAIN_NAMES = ("keys", *GRID_PARAMETERS, *OPTIONS)
     _THRESHOLDS = ("truth",)
     cap: int
     over_cap: str
@@ -55,7 +55,7 @@ class CappedMechanism(KeyValueMechanism):
         self._cap(cap, over_cap)
         power = exact.exp(exact.checked_epsilon(epsilon))
         self.truth = exact.floor_threshold(self._chance_of_truth(power))
-        self._accept()
+        self._check_identifiable()
         if self.epsilon > epsilon:
             raise exact.not_kept(epsilon)
 
@@ -99,15 +99,15 @@ class CappedMechanism(KeyValueMechanism):
         """Keys, grid and cap."""
         return {**self.named_parameters(), "cap": self.cap, "over_cap": self.over_cap}
 
-    def _ground(self) -> dict[str, Json]:
+    def _domain_parameters(self) -> dict[str, Json]:
         return self.capped_parameters()
 
-    def _reopen(self, *ground: object) -> None:
+    def _load_domain(self, *ground: object) -> None:
         *opened, cap, over_cap = ground
-        super()._reopen(*opened)
+        super()._load_domain(*opened)
         self._cap(cap, over_cap)
 
-    def _accept(self) -> None:
+    def _check_identifiable(self) -> None:
         """Every threshold teaches something, unless a mechanism says which do not."""
 
     def _slots(self, size: int) -> int:

@@ -39,7 +39,7 @@ from rumor.core.types import Tally, Target, Vector
 from rumor.core.typing import override
 from rumor.mechanisms.oracle import FrequencyOracle
 from rumor.mechanisms.shapes import CountedIntegers
-from rumor.mechanisms.supports import ItemCounts, Score, centred_score
+from rumor.mechanisms.support import ItemCounts, Score, centred_score
 
 # Rows made at a time: their words stay in the second-level cache.
 _CHUNK = 1 << 14
@@ -50,7 +50,7 @@ class HadamardResponse(CountedIntegers, FrequencyOracle):
 
     name = "hadamard"
     MAX_DOMAIN = 1_000_000
-    OPTIONS = _SHAPE = ("blocks",)
+    OPTIONS = _SHAPE_NAMES = ("blocks",)
     _THRESHOLDS = ("supported",)
     supported: int
     """The threshold of a supporting output."""
@@ -69,12 +69,12 @@ class HadamardResponse(CountedIntegers, FrequencyOracle):
         if blocks is None:
             choices = [1 << i for i in range((self.domain - 1).bit_length())]
             blocks = min(choices, key=lambda count: _noise(self.domain, count, power))
-        self._shape(blocks)
+        self._load_shape(blocks)
         supported = self.half * power / (self.half * power + self.outcomes - self.half)
         self.supported = exact.floor_threshold(supported)
         self._require_gain(epsilon)
 
-    def _shape(self, blocks: object) -> None:
+    def _load_shape(self, blocks: object) -> None:
         self.blocks = checked_size("blocks", blocks, 1, self.domain)
         if self.blocks & (self.blocks - 1):
             raise InputError(f"blocks must be a power of two; got {self.blocks}")
@@ -205,7 +205,7 @@ class HadamardResponse(CountedIntegers, FrequencyOracle):
 
     @property
     @override
-    def counts_outputs(self) -> bool:
+    def tally_is_lossless(self) -> bool:
         return True
 
     def item_channel(self, tally: Tally, reports: int) -> ItemCounts:

@@ -45,9 +45,9 @@ class Harmony(IntegerReports, MeanMechanism):
         self.truth = exact.floor_threshold(power / (power + 1))
         if 2 * self.truth <= exact.WORD:
             raise exact.not_kept(epsilon)
-        self._accept()
+        self._check_identifiable()
 
-    def _accept(self) -> None:
+    def _check_identifiable(self) -> None:
         if 2 * self.truth <= exact.WORD:
             raise InputError(f"the threshold of the truth must be above 2^63; got {self.truth}")
         self.lie = exact.WORD - self.truth

@@ -60,7 +60,7 @@ class KeySet(CappedMechanism):
 
     name = "key-set"
     OPTIONS = ("cap", "over_cap", "size")
-    _SHAPE = ("size",)
+    _SHAPE_NAMES = ("size",)
     size: int
 
     def __init__(
@@ -78,14 +78,14 @@ class KeySet(CappedMechanism):
     def _chance_of_truth(self, power: Fraction) -> Fraction:
         wished, self._wished = self._wished, None
         best = best_size(self.keys, self.cap, float(power)) if wished is None else wished
-        self._shape(best)
+        self._load_shape(best)
         sharing, missing = self._sets
         return power * sharing / (power * sharing + missing)
 
-    def _shape(self, size: object) -> None:
+    def _load_shape(self, size: object) -> None:
         self.size = checked_size("size", size, 1, min(MOST_KEYS, self.keys))
 
-    def _accept(self) -> None:
+    def _check_identifiable(self) -> None:
         sharing, missing = self._sets
         if self.truth * missing <= (exact.WORD - self.truth) * sharing:
             raise InputError(

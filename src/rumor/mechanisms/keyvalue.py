@@ -33,8 +33,8 @@ from rumor.core.randomness import Stream
 from rumor.core.types import Tally, Vector
 from rumor.core.typing import override
 from rumor.mechanisms.auditing import Audit
-from rumor.mechanisms.kept import Kept
-from rumor.mechanisms.poisoning import Raised
+from rumor.mechanisms.cap_sampling import Kept
+from rumor.mechanisms.poisoning import PoisoningTarget
 from rumor.mechanisms.shapes import DeclaredParameters, LabelledMechanism
 
 MAX_KEYS = 100_000
@@ -69,10 +69,10 @@ class KeyValueMechanism(LabelledMechanism, DeclaredParameters):
     """A mechanism from which frequencies and means of many keys are learned."""
 
     kind = "keyvalue"
-    _GROUND: ClassVar[tuple[str, ...]] = ("keys", *GRID_PARAMETERS)
+    _DOMAIN_NAMES: ClassVar[tuple[str, ...]] = ("keys", *GRID_PARAMETERS)
     _THINGS = "keys"
 
-    _raised = Raised("a key's share")
+    _poisoning_target = PoisoningTarget("a key's share")
     _BY_LABEL = ("_positions", "layout")
     keys: int
     labels: tuple[str, ...] | None
@@ -86,19 +86,19 @@ class KeyValueMechanism(LabelledMechanism, DeclaredParameters):
             raise InputError(str(problem).replace("domain", "keys", 1)) from None
         self.grid = grid
 
-    def _reopen(self, keys: object, *grid: object) -> None:
+    def _load_domain(self, keys: object, *grid: object) -> None:
         """Take keys and grid from a contract: a number of keys, and the values of `GRID`."""
         self._open(checked_size("keys", keys, 1, MAX_KEYS), NumberGrid.from_parameters(*grid))
 
     @property
-    def _numbered(self) -> int:
+    def _value_count(self) -> int:
         return self.keys
 
     def named_parameters(self) -> dict[str, Json]:
         """Keys and grid, as every contract says them."""
         return {"keys": self.keys, **self.grid.parameters()}
 
-    def _ground(self) -> dict[str, Json]:
+    def _domain_parameters(self) -> dict[str, Json]:
         return self.named_parameters()
 
     @functools.cached_property
@@ -328,4 +328,6 @@ def checked_parent(parent: object) -> str | None:
         return None
     if isinstance(parent, str) and len(parent) == 64 and set(parent) <= set("0123456789abcdef"):
         return parent
-    raise InputError(f"a parent must be a digest of 64 hexadecimal digits; got {format_value(parent)}")
+    raise InputError(
+        f"a parent must be a digest of 64 hexadecimal digits; got {format_value(parent)}"
+    )

@@ -71,10 +71,10 @@ class KeyValueBlock(BlockReports, KeyValueMechanism):
         if block is None:
             most = min(self.keys, _MAX_BLOCK)
             block = min(range(1, most + 1), key=lambda m: _noise(m, float(power)))
-        self._shape(block)
+        self._load_shape(block)
         self._best_truth(epsilon)
 
-    def _shape(self, block: object) -> None:
+    def _load_shape(self, block: object) -> None:
         self.block = checked_size("block", block, 1, min(self.keys, _MAX_BLOCK))
         self.states = 3**self.block
 

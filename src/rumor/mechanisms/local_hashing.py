@@ -60,7 +60,7 @@ class LocalHashing(FrequencyOracle):
 
     name = "local-hashing"
     MAX_DOMAIN = 1_000_000
-    OPTIONS = _SHAPE = ("buckets",)
+    OPTIONS = _SHAPE_NAMES = ("buckets",)
     _THRESHOLDS = ("truth",)
     truth: int
     """The threshold of telling the true bucket."""
@@ -79,11 +79,11 @@ class LocalHashing(FrequencyOracle):
         if buckets is None:
             center = min(int(power) + 1, _MAX_BUCKETS - 1)
             buckets = min((center, center + 1), key=lambda count: _noise(count, power))
-        self._shape(buckets)
+        self._load_shape(buckets)
         self.truth = exact.floor_threshold(power / (power + self.buckets - 1))
         self._require_gain(epsilon)
 
-    def _shape(self, buckets: object) -> None:
+    def _load_shape(self, buckets: object) -> None:
         self.buckets = checked_size("buckets", buckets, 2, _MAX_BUCKETS)
         self.hash_bits = 32 if self.domain <= _NARROW_DOMAIN else 64
         self._seed_bytes = self.hash_bits // 4
@@ -220,9 +220,9 @@ class LocalHashing(FrequencyOracle):
     def tally_size(self) -> int:
         return self.domain
 
-    def admit(self, reports: int) -> None:
+    def check_report_count(self, reports: int) -> None:
         """Refuse what would take more than 1e11 hashes to count."""
-        super().admit(reports)
+        super().check_report_count(reports)
         if reports * self.domain > _MAX_HASHES:
             raise InputError(
                 f"local hashing counts at most 1e11 hashes (reports times domain), use "

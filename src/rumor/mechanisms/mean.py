@@ -16,10 +16,16 @@ import numpy as np
 
 from rumor.core.canonical import Json
 from rumor.core.errors import InputError
-from rumor.core.number_range import GRID_PARAMETERS, MAX_STEPS, NumberGrid, as_number_column, parse_number
+from rumor.core.number_range import (
+    GRID_PARAMETERS,
+    MAX_STEPS,
+    NumberGrid,
+    as_number_column,
+    parse_number,
+)
 from rumor.core.reports import Reports
 from rumor.core.types import Codes, Tally, Vector
-from rumor.mechanisms.poisoning import Raised
+from rumor.mechanisms.poisoning import PoisoningTarget
 from rumor.mechanisms.registry import of_kind
 from rumor.mechanisms.shapes import DeclaredParameters
 
@@ -40,9 +46,9 @@ class MeanMechanism(DeclaredParameters):
     """A mechanism from which the mean of one number is learned."""
 
     kind = "number"
-    _GROUND = GRID_PARAMETERS
+    _DOMAIN_NAMES = GRID_PARAMETERS
 
-    _raised = Raised("the mean", share=False)
+    _poisoning_target = PoisoningTarget("the mean", share=False)
     grid: NumberGrid
 
     def __init__(
@@ -58,10 +64,10 @@ class MeanMechanism(DeclaredParameters):
         self.grid = NumberGrid.create(low, high, steps, outside)
         self._calibrate(epsilon)
 
-    def _ground(self) -> dict[str, Json]:
+    def _domain_parameters(self) -> dict[str, Json]:
         return self.grid.parameters()
 
-    def _reopen(self, *grid: object) -> None:
+    def _load_domain(self, *grid: object) -> None:
         self.grid = NumberGrid.from_parameters(*grid)
 
     @abc.abstractmethod

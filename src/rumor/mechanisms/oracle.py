@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from rumor.core.canonical import Json
 from rumor.core.checks import checked_size
 from rumor.core.columns import encode, named_domain, one_code, split_domain
+from rumor.core.deprecation import old_names
 from rumor.core.errors import InputError, format_value
 from rumor.core.exact import WORD, worst_log_ratio
 from rumor.core.reports import Reports
@@ -29,20 +30,25 @@ from rumor.core.types import Codes, Tally, Target, Vector
 from rumor.core.typing import override
 from rumor.mechanisms.blanket import Blanket, supporting
 from rumor.mechanisms.shapes import DeclaredParameters, LabelledDomain
-from rumor.mechanisms.supports import ItemCounts, Score, Supported, centred_score
+from rumor.mechanisms.support import ItemCounts, Score, SupportRates, centred_score
 
 
-class FrequencyOracle(LabelledDomain, Supported, DeclaredParameters):
+@old_names(
+    counts_outputs="tally_is_lossless",
+    counts_supports="tally_is_support_counts",
+    says_value="report_is_value",
+)
+class FrequencyOracle(LabelledDomain, SupportRates, DeclaredParameters):
     """A mechanism from which the frequencies of a domain's values are learned."""
 
     kind = "choice"
-    _GROUND = ("domain",)
+    _DOMAIN_NAMES = ("domain",)
     _THRESHOLDS: ClassVar[tuple[str, ...]]
     """The first is that of supporting the person's own value."""
 
     MIN_DOMAIN: ClassVar[int] = 2
     MAX_DOMAIN: ClassVar[int]
-    says_value: ClassVar[bool] = False
+    report_is_value: ClassVar[bool] = False
     """Whether a report is one of the values: two of a person then make a cell of a table."""
     FROM_EPSILON: ClassVar[bool] = True
     """Whether a domain and an epsilon are enough to construct it."""
@@ -51,14 +57,14 @@ class FrequencyOracle(LabelledDomain, Supported, DeclaredParameters):
         values = named_domain(domain, labels)
         self.domain, self.labels = split_domain(values, self.MIN_DOMAIN, self.MAX_DOMAIN)
 
-    def _ground(self) -> dict[str, Json]:
+    def _domain_parameters(self) -> dict[str, Json]:
         return {"domain": self.domain}
 
-    def _reopen(self, domain: object) -> None:
+    def _load_domain(self, domain: object) -> None:
         self.domain = checked_size("domain", domain, self.MIN_DOMAIN, self.MAX_DOMAIN)
         self.labels = None
 
-    def _accept(self) -> None:
+    def _check_identifiable(self) -> None:
         self._require_gain()
 
     def identity(self, value: object) -> str:
@@ -142,7 +148,7 @@ class FrequencyOracle(LabelledDomain, Supported, DeclaredParameters):
     def oracle(self) -> FrequencyOracle:
         return self
 
-    def evidence(self, reports: Reports, first: object, second: object) -> Vector:
+    def log_likelihood_ratio(self, reports: Reports, first: object, second: object) -> Vector:
         """The odds, where a report supports one of the two values and not the other."""
         one, other = np.zeros(self.domain), np.zeros(self.domain)
         one[self.code(first)] = other[self.code(second)] = 1.0
@@ -154,7 +160,7 @@ class FrequencyOracle(LabelledDomain, Supported, DeclaredParameters):
         """How many of the tallied reports support each value."""
 
     @property
-    def counts_supports(self) -> bool:
+    def tally_is_support_counts(self) -> bool:
         """Whether a tally is the counts of support, and not something they follow from."""
         tally = np.zeros(self.tally_size, dtype=np.int64)
         return self.support_counts(tally) is tally
@@ -185,7 +191,7 @@ class FrequencyOracle(LabelledDomain, Supported, DeclaredParameters):
         return np.ones(len(reports))
 
     @property
-    def counts_outputs(self) -> bool:
+    def tally_is_lossless(self) -> bool:
         """Whether a tally has a counter for each of `outputs()`: it then says all reports do."""
         return False
 
@@ -261,7 +267,9 @@ class FrequencyOracle(LabelledDomain, Supported, DeclaredParameters):
         It supports as many values as it adds to counters; where that varies, any number.
         """
         each, others = self.counters_per_report, self.domain - members
-        least, most = (0, self.domain) if each is None or not self.counts_supports else (each, each)
+        least, most = (
+            (0, self.domain) if each is None or not self.tally_is_support_counts else (each, each)
+        )
         part, (few, many) = (
             members / self.domain,
             (np.clip(n, least, most) for n in (others, members)),

@@ -42,7 +42,7 @@ class PckvGrr(CountedIntegers, CappedMechanism):
         weight = self.cap * (power - 1) + 1
         return weight / (weight + self.alphabet - 1)
 
-    def _accept(self) -> None:
+    def _check_identifiable(self) -> None:
         exact.require_above_even(self.truth, self.alphabet, "pairs")
 
     @classmethod

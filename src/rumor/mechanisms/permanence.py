@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rumor.core.canonical import Json, digest
+from rumor.core.deprecation import old_names
 from rumor.core.errors import InputError
 from rumor.core.exact import round_up
 from rumor.core.randomness import Keyed, RandomSource
@@ -26,6 +27,15 @@ if TYPE_CHECKING:
     from rumor.mechanisms.base import Mechanism
 
 
+@old_names(
+    answer="report_memoised",
+    cell="memo_digest",
+    epsilon_together="epsilon_composed",
+    restate="report_permanent",
+    settle="draw_permanent",
+    settles="is_memoised",
+    transcript_evidence="transcript_log_ratio",
+)
 class Permanence(abc.ABC):
     """How a mechanism answers a person whom it may ask again (`Mechanism.permanence`)."""
 
@@ -45,7 +55,9 @@ class Permanence(abc.ABC):
         """
 
     @abc.abstractmethod
-    def report_memoised(self, value: object, *, permanent: Keyed, random: RandomSource | None = None) -> bytes:
+    def report_memoised(
+        self, value: object, *, permanent: Keyed, random: RandomSource | None = None
+    ) -> bytes:
         """A report of someone who may be asked again, by the reference draw.
 
         `permanent` is randomness that stays the same for this person and value; only
@@ -86,7 +98,7 @@ class Permanence(abc.ABC):
             )
 
     @abc.abstractmethod
-    def transcript_evidence(self, transcripts: Reports, first: object, second: object) -> Vector:
+    def transcript_log_ratio(self, transcripts: Reports, first: object, second: object) -> Vector:
         """The log-ratio of the chances of transcripts (people, reports, bytes) under two values."""
 
 
@@ -108,18 +120,20 @@ class FreshAnswers(Permanence):
         return compute_memo_digest(self.called, self.mechanism.describe())
 
     @override
-    def report_memoised(self, value: object, *, permanent: Keyed, random: RandomSource | None = None) -> bytes:
+    def report_memoised(
+        self, value: object, *, permanent: Keyed, random: RandomSource | None = None
+    ) -> bytes:
         return self.mechanism.report(value, random=random)
 
     @override
     def draw_permanent(self, value: object, *, person: Keyed, noise: Keyed) -> bytes:
-        raise self._unsettled()
+        raise self._no_permanent_error()
 
     @override
     def report_permanent(self, settled: bytes, *, random: RandomSource | None = None) -> bytes:
-        raise self._unsettled()
+        raise self._no_permanent_error()
 
-    def _unsettled(self) -> InputError:
+    def _no_permanent_error(self) -> InputError:
         name = self.mechanism.name
         return InputError(f"only mechanisms with permanent noise settle answers; got {name!r}")
 
@@ -132,20 +146,22 @@ class FreshAnswers(Permanence):
     def epsilon_permanent(self) -> float:
         return math.inf
 
-    def transcript_evidence(self, transcripts: Reports, first: object, second: object) -> Vector:
+    def transcript_log_ratio(self, transcripts: Reports, first: object, second: object) -> Vector:
         """Reports drawn afresh add up."""
-        return added_evidence(self.mechanism, transcripts, first, second)
+        return sum_log_ratios(self.mechanism, transcripts, first, second)
 
 
-def compute_memo_digest(called: Json | tuple[str, ...] | None, described: Mapping[str, Json]) -> str:
+def compute_memo_digest(
+    called: Json | tuple[str, ...] | None, described: Mapping[str, Json]
+) -> str:
     """The digest of what values are called and of the parameters that make up a cell."""
     return digest({"labels": called, "mechanism": described})
 
 
-def added_evidence(
+def sum_log_ratios(
     mechanism: Mechanism, transcripts: Reports, first: object, second: object
 ) -> Vector:
     """The log-ratio of transcripts whose reports are independent."""
     people, reports, width = transcripts.shape
-    each = mechanism.evidence(transcripts.reshape(-1, width), first, second)
+    each = mechanism.log_likelihood_ratio(transcripts.reshape(-1, width), first, second)
     return np.asarray(each.reshape(people, reports).sum(axis=1))

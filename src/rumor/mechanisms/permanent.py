@@ -21,7 +21,7 @@ from rumor.core.reports import Reports
 from rumor.core.types import Vector
 from rumor.core.typing import override
 from rumor.mechanisms.base import Mechanism
-from rumor.mechanisms.permanence import Permanence, added_evidence, compute_memo_digest
+from rumor.mechanisms.permanence import Permanence, compute_memo_digest, sum_log_ratios
 from rumor.mechanisms.rappor.two_stage import TwoStageNoise
 
 
@@ -46,10 +46,14 @@ class PermanentAnswers(Permanence, Mechanism):
         """The key of a value's permanent noise."""
         return permanent.extend(self.memo_digest, self.identity(value))
 
-    def report_memoised(self, value: object, *, permanent: Keyed, random: RandomSource | None = None) -> bytes:
+    def report_memoised(
+        self, value: object, *, permanent: Keyed, random: RandomSource | None = None
+    ) -> bytes:
         """A report whose permanent part follows from the person's secret."""
         noise = self.noise_of(value, permanent)
-        return self.report_permanent(self.draw_permanent(value, person=permanent, noise=noise), random=random)
+        return self.report_permanent(
+            self.draw_permanent(value, person=permanent, noise=noise), random=random
+        )
 
 
 class PermanentBits(PermanentAnswers):
@@ -75,10 +79,10 @@ class PermanentBits(PermanentAnswers):
         the second does, 0 elsewhere.
         """
 
-    def transcript_evidence(self, transcripts: Reports, first: object, second: object) -> Vector:
+    def transcript_log_ratio(self, transcripts: Reports, first: object, second: object) -> Vector:
         """The log-ratio of both stages together, where a permanent answer is kept."""
         if not self.is_memoised:
-            return added_evidence(self, transcripts, first, second)
+            return sum_log_ratios(self, transcripts, first, second)
         favour = self.differing_bits(transcripts[:, 0], first, second)
         bits = np.unpackbits(transcripts, axis=2, bitorder="little")
         ones = bits.sum(axis=1, dtype=np.int64)

@@ -18,20 +18,20 @@ from rumor.core.loops import loops
 from rumor.core.reports import Reports, from_little_endian, little_endian
 from rumor.core.types import Tally, Vector
 from rumor.mechanisms.mean import MeanMechanism
-from rumor.mechanisms.near_or_far import NearOrFar
+from rumor.mechanisms.windowed import WindowedResponse
 
 
-class Piecewise(MeanMechanism, NearOrFar):
+class Piecewise(MeanMechanism, WindowedResponse):
     """A number near the value, or anywhere else: less noise than one bit where epsilon is large.
 
-    Wang et al. 2019, on integers. Model and privacy: that of near_or_far.py, on the G + 1 steps of
+    Wang et al. 2019, on integers. Model and privacy: that of windowed.py, on the G + 1 steps of
     the grid. The best window is next to G e**(-epsilon/2). The mean of outputs is linear in the
     step, hence unbiased.
     Report: an output as a little-endian integer in 1 to 3 bytes.
     """
 
     name = "piecewise"
-    _SHAPE, _THRESHOLDS = ("window",), ("inside",)
+    _SHAPE_NAMES, _THRESHOLDS = ("window",), ("inside",)
 
     def _calibrate(self, epsilon: float) -> None:
         half = exact.exp(exact.checked_epsilon(epsilon) / 2)
@@ -43,10 +43,10 @@ class Piecewise(MeanMechanism, NearOrFar):
         """As many outputs as there are steps lie outside of a window."""
         return self.grid.steps
 
-    def _shape(self, window: object) -> None:
+    def _load_shape(self, window: object) -> None:
         self.window = checked_size("window", window, 1, self.others)
 
-    def _accept(self) -> None:
+    def _check_identifiable(self) -> None:
         self._require_use(self.window, self.inside)
 
     @classmethod

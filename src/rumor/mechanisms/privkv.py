@@ -78,7 +78,7 @@ class _PairMechanism(KeyValueMechanism):
     key_truth: int
     value_truth: int
 
-    def _accept(self) -> None:
+    def _check_identifiable(self) -> None:
         if self.key_truth < _HALF or self.value_truth <= _HALF:
             raise InputError(
                 f"the thresholds of the truth must be at least 2^63 (key) and above it (value); "
@@ -290,7 +290,7 @@ class PrivKV(_PairMechanism):
         if min(thresholds) <= _HALF:
             raise exact.not_kept(epsilon)
         self.key_truth, self.value_truth = thresholds
-        self._accept()
+        self._check_identifiable()
         if epsilon_1 is not None:
             _within(self.epsilon, asked)
 
@@ -318,7 +318,7 @@ class PrivKVM(_PairMechanism):
 
     name = "privkvm"
     OPTIONS = ("rounds", "epsilon_1", "epsilon_2")
-    _SHAPE = ("rounds", "round", "made_up")
+    _SHAPE_NAMES = ("rounds", "round", "made_up")
     later: tuple[int, ...]
     """The thresholds of the values in the rounds that follow."""
 
@@ -356,9 +356,9 @@ class PrivKVM(_PairMechanism):
         self._begin(1, [self.grid.steps] * self.keys, None)
         self.key_truth, self.value_truth = thresholds[:2]
         self.later = tuple(thresholds[2:])
-        self._accept()
+        self._check_identifiable()
         if epsilon_1 is not None or epsilon_2 is not None:
-            _within(self.epsilon_in_all(1), asked)
+            _within(self.epsilon_all_rounds(1), asked)
 
     def _value_parts(self, given: object) -> list[Fraction]:
         if not isinstance(given, (list, tuple)) or len(given) != self.rounds:
@@ -398,16 +398,16 @@ class PrivKVM(_PairMechanism):
             raise InputError("later is for rounds that differ; got those of rounds alike")
         return self
 
-    def _shape(self, rounds: object, number: object, fakes: object) -> None:
+    def _load_shape(self, rounds: object, number: object, fakes: object) -> None:
         """The parent is the contract's to say."""
         self.rounds = checked_size("rounds", rounds, 2, _MAX_ROUNDS)
         self._begin(number, fakes, None)
 
-    def _shaped(self) -> dict[str, Json]:
+    def _shape_parameters(self) -> dict[str, Json]:
         return {"rounds": self.rounds, "round": self.round, "made_up": list(self.fakes)}
 
-    def _accept(self) -> None:
-        super()._accept()
+    def _check_identifiable(self) -> None:
+        super()._check_identifiable()
         if not hasattr(self, "later"):
             self.later = (self.value_truth,) * (self.rounds - self.round)
         if (self.key_truth > _HALF) != (self.round == 1):
@@ -420,7 +420,9 @@ class PrivKVM(_PairMechanism):
         self.round = checked_size("round", number, 1, self.rounds)
         most = 2 * self.grid.steps
         if not isinstance(fakes, (list, tuple)) or len(fakes) != self.keys:
-            raise InputError(f"made_up must be a list of {self.keys} integers; got {format_value(fakes)}")
+            raise InputError(
+                f"made_up must be a list of {self.keys} integers; got {format_value(fakes)}"
+            )
         self.fakes = tuple(checked_size("made_up", fake, 0, most) for fake in fakes)
         self.parent = checked_parent(parent)
         if self.round == 1 and (set(self.fakes) != {self.grid.steps} or parent is not None):
@@ -455,7 +457,7 @@ class PrivKVM(_PairMechanism):
         other._begin(self.round + 1, np.minimum(fakes, 2 * grid.steps).tolist(), parent)
         other.key_truth, other.value_truth = _HALF, self.later[0]
         other.later = self.later[1:]
-        other._accept()
+        other._check_identifiable()
         return other
 
     @override
@@ -470,7 +472,7 @@ class PrivKVM(_PairMechanism):
         other.parent = checked
         return other
 
-    def epsilon_in_all(self, reports: int) -> float:
+    def epsilon_all_rounds(self, reports: int) -> float:
         """What so many reports in this round and in each that follows cost together.
 
         On round 1 those are all rounds. Later ones differ by the value alone: they lose ln(p2/q2).

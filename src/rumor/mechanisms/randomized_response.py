@@ -34,7 +34,7 @@ class RandomizedResponse(CountedIntegers, FrequencyOracle):
     name = "randomized-response"
     MAX_DOMAIN = 1_000_000
     _THRESHOLDS = ("truth",)
-    says_value = True
+    report_is_value = True
     truth: int
     """The threshold of telling the truth."""
 
@@ -105,7 +105,7 @@ class RandomizedResponse(CountedIntegers, FrequencyOracle):
 
     @property
     @override
-    def counts_outputs(self) -> bool:
+    def tally_is_lossless(self) -> bool:
         return True
 
     @override

@@ -102,5 +102,7 @@ def from_description(description: Mapping[str, object]) -> Mechanism:
     """The mechanism that `Mechanism.describe` wrote down."""
     name = description.get("name") if isinstance(description, Mapping) else None
     if not isinstance(name, str) or name not in BY_NAME:
-        raise InputError(f"a mechanism must be one of {', '.join(BY_NAME)}; got {format_value(name)}")
+        raise InputError(
+            f"a mechanism must be one of {', '.join(BY_NAME)}; got {format_value(name)}"
+        )
     return BY_NAME[name].from_parameters(description)

@@ -46,8 +46,8 @@ from rumor.core.reports import Reports, Validity, bytes_for, little_endian, narr
 from rumor.core.types import Tally
 from rumor.core.typing import override
 from rumor.mechanisms.blanket import Blanket, supporting
+from rumor.mechanisms.cap_sampling import Kept
 from rumor.mechanisms.capped import OVER_CAP
-from rumor.mechanisms.kept import Kept
 from rumor.mechanisms.sets import (
     PairCounts,
     SetMechanism,
@@ -55,7 +55,7 @@ from rumor.mechanisms.sets import (
     pairs_of,
     unpacked,
 )
-from rumor.mechanisms.supports import ItemCounts
+from rumor.mechanisms.support import ItemCounts
 
 MAX_CAP = 128
 # Cells of a table of people and entries of the universe that are drawn at a time.
@@ -72,7 +72,7 @@ class SetSelect(SetMechanism):
 
     name = "select"
     OPTIONS = ("cap", "size", "least", "over_cap")
-    _SHAPE = OPTIONS
+    _SHAPE_NAMES = OPTIONS
     _THRESHOLDS = ("boost",)
     boost: int
     """The threshold of a set that holds at least so many own slots."""
@@ -95,14 +95,14 @@ class SetSelect(SetMechanism):
     ) -> None:
         """`domain` is a number of options or their labels; `size` is k, the best one by `plan`."""
         self._open(named_domain(domain, labels), counted)
-        self._shape(cap, size, least, over_cap)
+        self._load_shape(cap, size, least, over_cap)
         power = exact.exp(exact.checked_epsilon(epsilon))
         self.boost = exact.floor_threshold((power - 1) / (power - 1 + self._largest))
-        self._accept()
+        self._check_identifiable()
         if self.epsilon > epsilon:
             raise exact.not_kept(epsilon)
 
-    def _shape(self, cap: object, size: object, least: object, over_cap: object) -> None:
+    def _load_shape(self, cap: object, size: object, least: object, over_cap: object) -> None:
         self.cap = checked_size("cap", cap, 1, min(self.domain, MAX_CAP))
         self.size = checked_size("size", size, 1, self.domain)
         self.least = checked_size("least", least, 1, min(self.cap, self.size))
@@ -110,7 +110,7 @@ class SetSelect(SetMechanism):
         self._integer = bytes_for(self.domain + 1)
         self.bitmap = self.size > 1 and (self.domain + 7) // 8 <= self.size * self._integer
 
-    def _accept(self) -> None:
+    def _check_identifiable(self) -> None:
         """Pairs need two own slots, and a set in which both can show."""
         if self.pairs and min(self.cap, self.size) < 2:
             raise InputError(

@@ -36,7 +36,7 @@ from rumor.core.typing import override
 from rumor.mechanisms.blocks import CHUNK, BlockReports
 from rumor.mechanisms.keyvalue import sampled_keys
 from rumor.mechanisms.sets import PairCounts, SetMechanism, pairs_of
-from rumor.mechanisms.supports import ItemCounts
+from rumor.mechanisms.support import ItemCounts
 
 MAX_BLOCK = 8
 
@@ -57,16 +57,16 @@ class SetBlock(BlockReports, SetMechanism):
     ) -> None:
         """`domain` is a number of options or their labels; `block` is b, the best one by `plan`."""
         self._open(named_domain(domain, labels), counted)
-        self._shape(block)
+        self._load_shape(block)
         self._best_truth(epsilon)
 
-    def _shape(self, block: object) -> None:
+    def _load_shape(self, block: object) -> None:
         self.cap = self.domain
         self.block = checked_size("block", block, 1, min(self.domain, MAX_BLOCK))
         self.states = 2**self.block
 
-    def _accept(self) -> None:
-        super()._accept()
+    def _check_identifiable(self) -> None:
+        super()._check_identifiable()
         if self.pairs and self.block < 2:
             raise InputError(f"pairs need a block of at least 2 options; got {self.block}")
 

@@ -29,10 +29,10 @@ from rumor.core.option_sets import MARK, Chosen, OptionSets, one_set, read_sets
 from rumor.core.types import Codes, Rows, Tally, Target, Vector
 from rumor.core.typing import override
 from rumor.mechanisms.auditing import Audit
-from rumor.mechanisms.kept import Kept
-from rumor.mechanisms.poisoning import Raised
+from rumor.mechanisms.cap_sampling import Kept
+from rumor.mechanisms.poisoning import PoisoningTarget
 from rumor.mechanisms.shapes import DeclaredParameters, LabelledDomain
-from rumor.mechanisms.supports import ItemCounts, Supported
+from rumor.mechanisms.support import ItemCounts, SupportRates
 
 MAX_OPTIONS = 10_000
 # Pairs have a counter each.
@@ -57,13 +57,13 @@ class PairCounts:
     rates: tuple[float, float, float]
 
 
-class SetMechanism(LabelledDomain, Supported, DeclaredParameters):
+class SetMechanism(LabelledDomain, SupportRates, DeclaredParameters):
     """A mechanism from which the shares of options are learned, any of which may be chosen."""
 
     kind = "set"
-    _GROUND = ("domain", "counted")
+    _DOMAIN_NAMES = ("domain", "counted")
     _THINGS = "options"
-    _raised = Raised("an option")
+    _poisoning_target = PoisoningTarget("an option")
     MIN_DOMAIN: ClassVar[int] = 2
     counted: str
     """What a summary counts: "options", or "pairs" of them as well."""
@@ -74,7 +74,7 @@ class SetMechanism(LabelledDomain, Supported, DeclaredParameters):
         self.counted = checked_choice("counted", counted, COUNTED)
         self.domain, self.labels = split_domain(domain, self.MIN_DOMAIN, self._most)
 
-    def _reopen(self, domain: object, counted: object) -> None:
+    def _load_domain(self, domain: object, counted: object) -> None:
         self.counted = checked_choice("counted", counted, COUNTED)
         self.domain = checked_size("domain", domain, self.MIN_DOMAIN, self._most)
         self.labels = None
@@ -83,7 +83,7 @@ class SetMechanism(LabelledDomain, Supported, DeclaredParameters):
     def _most(self) -> int:
         return MAX_PAIRED if self.pairs else MAX_OPTIONS
 
-    def _ground(self) -> dict[str, Json]:
+    def _domain_parameters(self) -> dict[str, Json]:
         return {"domain": self.domain, "counted": self.counted}
 
     @property

@@ -32,7 +32,7 @@ from rumor.core.typing import override
 from rumor.mechanisms.base import Mechanism
 
 
-def only_keys(mechanism: str, parameters: Mapping[str, object], *keys: str) -> list[object]:
+def exact_parameters(mechanism: str, parameters: Mapping[str, object], *keys: str) -> list[object]:
     """The values of exactly these parameters, in this order."""
     given = set(parameters) - {"name"}
     if given != set(keys):
@@ -46,50 +46,52 @@ def only_keys(mechanism: str, parameters: Mapping[str, object], *keys: str) -> l
 class DeclaredParameters(Mechanism):
     """A mechanism whose thresholds, and sizes beside its values, are attributes."""
 
-    _GROUND: ClassVar[tuple[str, ...]]
+    _DOMAIN_NAMES: ClassVar[tuple[str, ...]]
     """What a contract says of the values: what `_reopen` takes."""
-    _SHAPE: ClassVar[tuple[str, ...]] = ()
+    _SHAPE_NAMES: ClassVar[tuple[str, ...]] = ()
     """Attributes that a contract says as they are: what `_shape` takes."""
     _THRESHOLDS: ClassVar[tuple[str, ...]]
     """Attributes that are thresholds, integers over 2^64."""
 
     @abc.abstractmethod
-    def _ground(self) -> dict[str, Json]:
+    def _domain_parameters(self) -> dict[str, Json]:
         """The values, as a contract says them."""
 
     @abc.abstractmethod
-    def _reopen(self, *ground: Any, **named: Any) -> None:
+    def _load_domain(self, *ground: Any, **named: Any) -> None:
         """Take the values from a contract, checked."""
 
-    def _shape(self, *shape: Any, **named: Any) -> None:
+    def _load_shape(self, *shape: Any, **named: Any) -> None:
         """Take the shape, checked."""
 
-    def _shaped(self) -> dict[str, Json]:
+    def _shape_parameters(self) -> dict[str, Json]:
         """The shape, as a contract says it."""
-        return {name: getattr(self, name) for name in self._SHAPE}
+        return {name: getattr(self, name) for name in self._SHAPE_NAMES}
 
     @abc.abstractmethod
-    def _accept(self) -> None:
+    def _check_identifiable(self) -> None:
         """Refuse thresholds from which nothing can be learned."""
 
     @override
     def parameters(self) -> dict[str, Json]:
         return {
-            **self._ground(),
-            **self._shaped(),
+            **self._domain_parameters(),
+            **self._shape_parameters(),
             **{name: str(getattr(self, name)) for name in self._THRESHOLDS},
         }
 
     @classmethod
     def from_parameters(cls, parameters: Mapping[str, object]) -> Self:
         """The mechanism that `parameters()` describes; no probability is computed anew."""
-        only_keys(cls.name, parameters, *cls._GROUND, *cls._SHAPE, *cls._THRESHOLDS)
+        exact_parameters(
+            cls.name, parameters, *cls._DOMAIN_NAMES, *cls._SHAPE_NAMES, *cls._THRESHOLDS
+        )
         self = cls.__new__(cls)
-        self._reopen(*(parameters[name] for name in cls._GROUND))
-        self._shape(*(parameters[name] for name in cls._SHAPE))
+        self._load_domain(*(parameters[name] for name in cls._DOMAIN_NAMES))
+        self._load_shape(*(parameters[name] for name in cls._SHAPE_NAMES))
         for name in cls._THRESHOLDS:
             setattr(self, name, checked_threshold(name, parameters[name]))
-        self._accept()
+        self._check_identifiable()
         return self
 
 
@@ -103,7 +105,7 @@ class LabelledMechanism(Mechanism):
 
     @property
     @abc.abstractmethod
-    def _numbered(self) -> int:
+    def _value_count(self) -> int:
         """How many values (or keys) there are."""
 
     @functools.cached_property
@@ -116,13 +118,13 @@ class LabelledMechanism(Mechanism):
         for name in self._BY_LABEL:
             other.__dict__.pop(name, None)
         if labels is not None:
-            checked_size("the number of labels", len(labels), self._numbered, self._numbered)
+            checked_size("the number of labels", len(labels), self._value_count, self._value_count)
             other.labels = checked_labels(labels)
         else:
             other.labels = None
         return other
 
-    def unlabelled(self) -> Self:
+    def without_labels(self) -> Self:
         """A copy for values (or keys) that are known by their position."""
         return self.with_labels(None)
 
@@ -133,11 +135,11 @@ class LabelledDomain(LabelledMechanism):
     domain: int
 
     @property
-    def _numbered(self) -> int:
+    def _value_count(self) -> int:
         return self.domain
 
 
-class Places(Protocol):
+class AnswerEncoding(Protocol):
     """What knows the place of each answer."""
 
     def inputs(self) -> Sequence[object]:
@@ -153,25 +155,25 @@ class Places(Protocol):
         ...
 
 
-class PlacedAnswers(Mechanism):
+class EncodedAnswers(Mechanism):
     """A mechanism to which answers of one place are the same, whatever they are called."""
 
     @property
     @abc.abstractmethod
-    def _places(self) -> Places:
+    def _encoding(self) -> AnswerEncoding:
         """Where answers are."""
 
     @override
     def inputs(self) -> Sequence[object]:
-        return self._places.inputs()
+        return self._encoding.inputs()
 
     def code(self, value: object) -> int:
         """The place of one person's answer."""
-        return self._places.code(value)
+        return self._encoding.code(value)
 
     def encode(self, values: object) -> Codes:
         """The places of many answers."""
-        return self._places.codes(values)
+        return self._encoding.codes(values)
 
     def identity(self, value: object) -> str:
         """The place: what it is called does not matter."""

@@ -52,7 +52,7 @@ class SubsetSelection(FrequencyOracle):
 
     name = "subset-selection"
     MAX_DOMAIN = 100_000
-    OPTIONS = _SHAPE = ("size",)
+    OPTIONS = _SHAPE_NAMES = ("size",)
     _THRESHOLDS = ("inclusion",)
     inclusion: int
     """The threshold of a set that holds the truth."""
@@ -73,7 +73,7 @@ class SubsetSelection(FrequencyOracle):
             center = math.floor(self.domain / (power + 1))
             sizes = {min(max(center + step, 1), self.domain - 1) for step in (0, 1)}
             size = min(sorted(sizes), key=lambda k: self._noise(k, power))
-        self._shape(size)
+        self._load_shape(size)
         self.inclusion = exact.floor_threshold(_inclusion(self.domain, self.size, power))
         self._require_gain(epsilon)
 
@@ -84,7 +84,7 @@ class SubsetSelection(FrequencyOracle):
         support = Fraction(size, self.domain)
         return float(support * (1 - support) / (hit - miss) ** 2)
 
-    def _shape(self, size: object) -> None:
+    def _load_shape(self, size: object) -> None:
         self.size = checked_size("size", size, 1, self.domain - 1)
         self._integer = bytes_for(self.domain)
         self.bitmap = self.size > 1 and (self.domain + 7) // 8 <= self.size * self._integer
@@ -284,7 +284,7 @@ class SubsetSelection(FrequencyOracle):
         return own, pairs / (others * max(others - 1, 1))
 
     @property
-    def counts_outputs(self) -> bool:
+    def tally_is_lossless(self) -> bool:
         """A set of one value is that value, so its tally is of reports."""
         return self.size == 1
 

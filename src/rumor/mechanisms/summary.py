@@ -59,11 +59,11 @@ class Summary:
         """The summary with a batch of reports added; one invalid report refuses the batch."""
         self.mechanism.validate(reports).require()
         batch = as_reports(reports, self.mechanism.width)
-        self.mechanism.admit(self.reports + len(batch))
+        self.mechanism.check_report_count(self.reports + len(batch))
         return self._with(self.reports + len(batch), self.tally + self.mechanism.tally(batch))
 
     def _with(self, reports: int, tally: Tally) -> Self:
-        self.mechanism.admit(reports)
+        self.mechanism.check_report_count(reports)
         return type(self)(self.mechanism, reports, tally, self.contract, self.question)
 
     @property

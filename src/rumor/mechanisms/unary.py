@@ -66,14 +66,14 @@ class UnaryEncoding(BitPerValue):
         else:
             self.own = exact.floor_threshold(exact.checked_probability("p", p))
             self.other = exact.ceil_threshold(exact.checked_probability("q", q))
-        self._accept()
+        self._check_identifiable()
         if epsilon is not None and self.epsilon > exact.checked_epsilon(epsilon):
             raise InputError(
                 f"p and q must keep the loss within epsilon {epsilon!r}; "
                 f"got a loss of {self.epsilon:.6g}"
             )
 
-    def _accept(self) -> None:
+    def _check_identifiable(self) -> None:
         if self.other >= self.own:
             raise InputError(f"q must be below p; got p = {self.p:g} and q = {self.q:g}")
 

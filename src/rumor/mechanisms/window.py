@@ -25,50 +25,50 @@ from rumor.core.types import Codes, Tally, Vector
 from rumor.core.typing import override
 from rumor.mechanisms.base import Mechanism
 from rumor.mechanisms.mean import MeanMechanism
-from rumor.mechanisms.near_or_far import NearOrFar
 from rumor.mechanisms.shapes import CountedIntegers
+from rumor.mechanisms.windowed import WindowedResponse
 
 # Half of the cells, at most, and what one is worth: then every bound of a draw is below 2^32.
 MOST_VALUES, LARGEST_VALUE = 32, 2047
 _TABLES = Path(__file__).with_name("window_tables.json")
 
 
-class Window(MeanMechanism, NearOrFar, CountedIntegers):
+class Window(MeanMechanism, WindowedResponse, CountedIntegers):
     """A cell near the value, or any other: the least noise that a mean can have, to a tenth.
 
     Model. N cells are worth f_0 < ... < f_{N-1}, whole numbers with f_i = -f_{N-1-i} (a contract
     says the upper half). A node k = 0..N-W has the W cells from k on as its window, and the sum
     S_k of what they are worth. A step j of G stands at T = (2j - G) S_{N-W}, between two nodes
     G S_k <= T < G S_{k+1}, and goes to one of them at random so that the mean is kept. At its node
-    a cell is drawn as in near_or_far.py.
-    Privacy: that of near_or_far.py on the nodes. A step's law is a mixture of those of two nodes,
+    a cell is drawn as in windowed.py.
+    Privacy: that of windowed.py on the nodes. A step's law is a mixture of those of two nodes,
     and lies between their two probabilities: no table costs privacy.
     The mean of what cells are worth is gain S_k at a node, hence exactly linear in the step.
     Report: the cell, one byte.
     """
 
     name = "window"
-    _SHAPE, _THRESHOLDS = ("window", "values"), ("inside",)
+    _SHAPE_NAMES, _THRESHOLDS = ("window", "values"), ("inside",)
     values: list[int]
     """What the upper half of the cells are worth, ascending."""
 
     def _calibrate(self, epsilon: float) -> None:
-        self._shape(*table_for(exact.checked_epsilon(epsilon)))
+        self._load_shape(*table_for(exact.checked_epsilon(epsilon)))
         self.inside = self.best_inside(self.window, epsilon)
 
     @classmethod
     def with_table(cls, window: int, values: Sequence[int], *, epsilon: float, **grid: Any) -> Self:
         """One whose window, and what the upper half of the cells are worth, are chosen."""
         self = cls(epsilon=epsilon, **grid)
-        self._shape(window, values)
+        self._load_shape(window, values)
         self.inside = self.best_inside(self.window, epsilon)
         return self
 
-    def _shape(self, window: object, values: object) -> None:
+    def _load_shape(self, window: object, values: object) -> None:
         self.values = checked_values(values)
         self.window = checked_size("window", window, 1, 2 * len(self.values) - 1)
 
-    def _accept(self) -> None:
+    def _check_identifiable(self) -> None:
         self._require_use(self.window, self.inside)
 
     @classmethod
@@ -131,9 +131,9 @@ class Window(MeanMechanism, NearOrFar, CountedIntegers):
         near += beyond * ((cell == node + self.window) - (cell == node))
         return self.exact_outside + (self.exact_inside - self.exact_outside) * Fraction(near, gap)
 
-    def evidence(self, reports: Reports, first: object, second: object) -> Vector:
+    def log_likelihood_ratio(self, reports: Reports, first: object, second: object) -> Vector:
         """By the probabilities, which are more than two."""
-        return Mechanism.evidence(self, reports, first, second)
+        return Mechanism.log_likelihood_ratio(self, reports, first, second)
 
     def draw(self, value: object, draws: Draws) -> bytes:
         """below(gap) of steps beyond a node, to go on to the next; then as near a position."""

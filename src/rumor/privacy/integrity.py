@@ -50,14 +50,18 @@ FEWEST = 1000
 
 
 def craft(
-    oracle: FrequencyOracle, targets: NDArray[np.int64], fakes: int, *, random: RandomSource | None = None
+    oracle: FrequencyOracle,
+    targets: NDArray[np.int64],
+    fakes: int,
+    *,
+    random: RandomSource | None = None,
 ) -> Reports:
     """Fake reports that support as many targets as a valid report can (maximal gain attack).
 
     Made by trying honest randomness and keeping, for each fake, the try that supports most
     targets; a bit for each value needs no trying.
     """
-    source, oracle = System() if random is None else random, oracle.unlabelled()
+    source, oracle = System() if random is None else random, oracle.without_labels()
     bits = oracle.bitmaps(oracle.privatize(np.zeros(1, dtype=np.int64), random=source))
     if bits is not None and oracle.bit_shape() is not None:
         return _crafted_bits(oracle, targets, fakes, source)
@@ -179,7 +183,7 @@ def _simulated(
     # The nearest whole numbers of people: the proportions need no noise of their own.
     edges = np.floor(np.cumsum(shares) * people + 0.5).astype(np.int64)
     values = np.repeat(np.arange(oracle.domain), np.diff(edges, prepend=0))
-    return oracle.unlabelled().privatize(values[:people], random=source)
+    return oracle.without_labels().privatize(values[:people], random=source)
 
 
 def _supported(oracle: FrequencyOracle, reports: Reports, indicator: Vector) -> Vector:

@@ -201,7 +201,7 @@ def _price(mechanism: Mechanism, revisions: Sequence[Question]) -> float:
         other = question.mechanism
         if other.round < mechanism.round:
             before[other.round] = max(before.get(other.round, 0.0), other.epsilon)
-    return sum_up([*before.values(), mechanism.epsilon_in_all(1)])
+    return sum_up([*before.values(), mechanism.epsilon_all_rounds(1)])
 
 
 def _times_over(epsilon: float, reports: int) -> float:

@@ -99,7 +99,7 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write_toml(tmp_path)
     contract = home_pages()
     asked = contract.question("homepage")
-    plain = asked.mechanism.unlabelled()
+    plain = asked.mechanism.without_labels()
     rng, days = np.random.default_rng(4), {}
     for number in range(21):
         day = datetime.date(2026, 3, 2) + datetime.timedelta(days=number)

@@ -71,8 +71,8 @@ def test_linked_reports_are_joined_with_a_warning() -> None:
     truth = np.array([0.03, 0.10, 0.12, 0.27, 0.33, 0.15])
     people = np.random.default_rng(1).choice(6, size=50_000, p=truth)
     reports = (
-        first.unlabelled().privatize(people // 3, random=rumor.Seeded(1)),
-        second.unlabelled().privatize(people % 3, random=rumor.Seeded(2)),
+        first.without_labels().privatize(people // 3, random=rumor.Seeded(1)),
+        second.without_labels().privatize(people % 3, random=rumor.Seeded(2)),
     )
     asked = {"smokes": (first, reports[0]), "drinks": (second, reports[1])}
     found = estimate_linked(asked)

@@ -416,7 +416,7 @@ def test_parts_of_the_budget_of_ones_own() -> None:
     second = rounds.next([0.0, 0.5])
     last = second.next([0.0, 0.5])
     assert [second.epsilon, last.epsilon] == pytest.approx([0.5, 0.25])
-    assert rounds.epsilon_in_all(1) == pytest.approx(rounds.epsilon + 0.75)
+    assert rounds.epsilon_all_rounds(1) == pytest.approx(rounds.epsilon + 0.75)
     for one in (rounds, second, last):
         again = rumor.PrivKVM.from_parameters(one.parameters())
         assert (again.later, again.value_truth) == (one.later, one.value_truth)

@@ -36,7 +36,7 @@ from rumor.kinds.keyvalue.intervals import FewMeans, KeyIntervals
 from rumor.kinds.set.fit import beta_laws, pair_shares, pareto_laws, shrunk, with_trials
 from rumor.mechanisms.keyvalue import KeyCounts, KeyRates
 from rumor.mechanisms.sets import PairCounts, pair_weights
-from rumor.mechanisms.supports import ItemCounts
+from rumor.mechanisms.support import ItemCounts
 from rumor.results.counts import bounded_ends
 from rumor.results.intervals import Tails
 

@@ -16,7 +16,7 @@ from rumor.cli import main
 from rumor.contract.collection import Collection
 from rumor.core.errors import InputError
 from rumor.kinds import kind_of
-from rumor.kinds.ordered.measured import Measured
+from rumor.kinds.ordered.measured import PointEstimate
 from rumor.kinds.ordered.result import QUANTILES, OrderedEstimate
 from rumor.mechanisms.wave.wave import Wave
 from tests.kinds.ordered.test_bounds import bracketed, zero_inflated
@@ -76,7 +76,7 @@ def test_an_assumption_is_asked_for_by_name() -> None:
     summary = rumor.Summary(wave, 5000, found.counts)
     smooth = rumor.estimate(wave, summary, assume="smooth")
     assert (found.assume, smooth.assume) == ("nothing", "smooth")
-    asked: tuple[Callable[..., Measured], ...] = (
+    asked: tuple[Callable[..., PointEstimate], ...] = (
         lambda one, **how: one.quantile(0.5, **how),
         lambda one, **how: one.cdf(30.0, **how),
         lambda one, **how: one.share(10.3, 20.7, 0.9, **how),

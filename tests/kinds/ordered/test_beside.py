@@ -10,7 +10,7 @@ import pytest
 
 from rumor.core.errors import InputError
 from rumor.core.types import Vector
-from rumor.kinds.ordered.compare import changed
+from rumor.kinds.ordered.compare import smooth_test
 from rumor.kinds.ordered.fit.em import WrittenOut, em, ems, linear_mean, smoothed
 from rumor.kinds.ordered.fit.forecast import FOUND, forecast
 from rumor.mechanisms.wave.band import Band
@@ -116,7 +116,7 @@ def test_the_test_for_change_errs_as_often_as_it_says() -> None:
     for _ in range(1000):
         first = rng.multinomial(2_000, band.forward(law))
         second = rng.multinomial(6_000, band.forward(law))
-        p_values.append(changed(band, first, second).p_value)
+        p_values.append(smooth_test(band, first, second).p_value)
     # Of 1000 draws at .05, four standard deviations are .028; the mean of evens is .5 +- .037.
     assert abs(np.mean(np.array(p_values) < 0.05) - 0.05) < 0.028
     assert abs(np.mean(p_values) - 0.5) < 0.037
@@ -129,19 +129,19 @@ def test_a_change_is_found() -> None:
     rng = np.random.default_rng(6)
     first = rng.multinomial(20_000, band.forward(before / before.sum()))
     second = rng.multinomial(20_000, band.forward(after / after.sum()))
-    found = changed(band, first, second)
+    found = smooth_test(band, first, second)
     statistic, p_value = found.statistic, found.p_value
     assert p_value < 1e-6
-    assert changed(band, second, first).statistic == pytest.approx(statistic)
+    assert smooth_test(band, second, first).statistic == pytest.approx(statistic)
     # The same histogram, and one of ten times the people with the same shares, changed nothing.
-    same = changed(band, first, 10 * first)
+    same = smooth_test(band, first, 10 * first)
     assert (same.statistic, same.p_value) == pytest.approx((0, 1), abs=1e-9)
     few = np.zeros(band.outcomes)
     few[3] = 1
-    none = changed(band, few, few)
+    none = smooth_test(band, few, few)
     assert (none.statistic, none.p_value) == (0.0, 1.0)
     with pytest.raises(InputError, match="each of the 51 outputs"):
-        changed(band, first, second[:-1])
+        smooth_test(band, first, second[:-1])
 
 
 def test_the_forecast_is_what_two_laws_say_and_the_estimator_finds() -> None:

@@ -11,7 +11,7 @@ import pytest
 import rumor
 from rumor.cli import main
 from rumor.core.errors import InputError
-from rumor.kinds.ordered.cap import cap_of
+from rumor.kinds.ordered.cap import suggest_cap
 from rumor.mechanisms import Wave
 from rumor.mechanisms.summary import Summary
 
@@ -32,7 +32,7 @@ def test_the_cap_is_where_nine_in_ten_are() -> None:
     crowd = held(1_000_000, 0)
     truth = np.quantile(crowd, 0.9)
     lost = 1 - np.minimum(crowd, truth).sum() / crowd.sum()
-    found = [cap_of(rumor.estimate(HOW_MANY, summary(5000, seed))) for seed in range(1, 9)]
+    found = [suggest_cap(rumor.estimate(HOW_MANY, summary(5000, seed))) for seed in range(1, 9)]
     # Intervals of 95 % all miss at most one of eight, but for six crowds of a hundred.
     assert sum(one.low <= truth <= one.high for one in found) >= 7
     # One cap strays by 3 or so: the median of eight by 1.4, and four times that is allowed.
@@ -69,7 +69,7 @@ def test_what_says_nothing_of_a_cap_is_refused(mechanism: Wave, sentence: str) -
     inputs = mechanism.inputs()
     reports = mechanism.privatize([inputs[-1]] * 3000, random=rumor.Seeded(2))
     with pytest.raises(InputError, match=sentence):
-        cap_of(rumor.estimate(mechanism, reports))
+        suggest_cap(rumor.estimate(mechanism, reports))
 
 
 def test_other_questions_are_no_caps(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

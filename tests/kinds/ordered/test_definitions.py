@@ -15,7 +15,7 @@ import pytest
 from scipy import optimize, stats
 
 from rumor.core.types import Vector
-from rumor.kinds.ordered.compare import changed
+from rumor.kinds.ordered.compare import smooth_test
 from rumor.kinds.ordered.fit import atoms, steps
 from rumor.kinds.ordered.fit.average import fit_ordered
 from rumor.kinds.ordered.fit.bounds import Bounds, Sides, unbiased_weights
@@ -301,7 +301,7 @@ def test_the_linear_mean_is_that_of_the_matrix() -> None:
 
 def test_a_change_is_tested_on_five_moments() -> None:
     first, second = counts(300), counts(200, LAW[::-1])
-    found = changed(BAND, first, second)
+    found = smooth_test(BAND, first, second)
     place = (np.arange(10) + 0.5) / 10
     waves = np.array([np.cos(math.pi * k * place) for k in range(1, 6)])
     apart = waves @ first / 300 - waves @ second / 200

@@ -7,7 +7,7 @@ import pytest
 
 from rumor.estimators.frequency.priors import make_grid
 from rumor.kinds.set.fit import FEWEST, beta_laws, clipped, pareto_laws, shrunk, with_trials
-from rumor.mechanisms.supports import ItemCounts
+from rumor.mechanisms.support import ItemCounts
 
 HIT, MISS = 0.6, 0.2
 

@@ -19,7 +19,7 @@ from rumor.kinds.words.fit.prefixes import Grammar
 from rumor.kinds.words.fit.search import POOL, grow, pool_by_level
 from rumor.mechanisms.open_words.design import open_words
 from rumor.mechanisms.open_words.open_words import OpenWords
-from rumor.mechanisms.open_words.stems import Pieces
+from rumor.mechanisms.open_words.prefix_hashes import Pieces
 from rumor.mechanisms.summary import Summary, merge
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"

@@ -132,7 +132,9 @@ def test_words_of_one_length_are_asked_for_by_it(tmp_path: Path) -> None:
     assert mechanism(longest=None, code=FOUR) == mechanism(longest=None, length=4, code=FOUR)
     (tmp_path / "own.json").write_text(json.dumps(FOUR["rows"]))
     assert mechanism(longest=None, length=4, code=str(tmp_path / "own.json")).code.length == 4
-    assert asked.stems.fingerprints("heron") == [asked.stems.whole("heron")] * asked.levels
+    assert (
+        asked.stems.fingerprints("heron") == [asked.stems.word_fingerprint("heron")] * asked.levels
+    )
     found = rumor.estimate(asked, crowd(asked, {**ENGINES, "hare": 2000}, 3))
     assert set(found.values) == {"duck", "lynx", "hare"}
     assert "a word of 4 characters" in WordsQuestion().hint(asked)

@@ -47,9 +47,9 @@ class Ternary(CountedIntegers, MeanMechanism):
         self.truth = exact.floor_threshold(power / (power + 2))
         if 3 * self.truth <= exact.WORD:
             raise exact.not_kept(epsilon)
-        self._accept()
+        self._check_identifiable()
 
-    def _accept(self) -> None:
+    def _check_identifiable(self) -> None:
         if 3 * self.truth <= exact.WORD:
             raise InputError(f"the threshold of the truth must exceed 2^64 / 3; got {self.truth}")
         self._keep = Fraction(self.truth, exact.WORD)

@@ -1,6 +1,6 @@
 /**
- * One-time tokens: an invitation admits its holder, and the tokens that it gives for different
- * questions have nothing in common that a collector could see.
+ * One-time tokens derived from an invitation. The tokens of one invitation for different questions have nothing in common
+ * that a collector could see.
  */
 
 import { concat, toHex, utf8 } from "./bytes.js";
@@ -8,47 +8,54 @@ import { RumorError, formatValue } from "./errors.js";
 import { Keyed, subtle } from "./randomness.js";
 import { withdrawalKeyOf } from "./withdrawal-keys.js";
 
-/** What a collector says of a token that does not admit its report. */
+/** Types of refusals of a token. */
 export const REFUSALS = ["not-admitted"];
 const PATTERN = /^rumor-(bound-|)invitation-([\w-]{24})$/;
 
-/** Whether an invitation is bound to an issuer. */
+/** Return whether an invitation is bound to an issuer. */
 export const isBound = (text) => PATTERN.exec(String(text ?? "").trim())?.[1] === "bound-";
 
-/** The bytes of an invitation; a wrong one is not repeated, since it may be a slip. */
+/**
+ * Return the secret bytes of an invitation. An error never repeats `text`, which may be another secret; where the form is
+ * right and the checksum is wrong, its `reason` is "mistyped".
+ */
 export async function readInvitation(text) {
-  const code = PATTERN.exec(String(text ?? "").trim())?.[2] ?? "";
+  const code = PATTERN.exec(String(text ?? "").trim())?.[2];
+  if (!code) {
+    throw new RumorError(
+      "invitation",
+      "an invitation must be 'rumor-invitation-' (or 'rumor-bound-invitation-') and 24 letters, digits, - or _, " +
+        "just as it was sent; got another text",
+    );
+  }
   const plain = atob(code.replaceAll("-", "+").replaceAll("_", "/"));
   const bytes = Uint8Array.from(plain, (letter) => letter.charCodeAt(0));
   const secret = bytes.slice(0, 16);
   const check = new Uint8Array(await subtle().digest("SHA-256", concat(utf8(isBound(text) ? "rumor bound invitation" : "rumor invitation"), secret)));
   if (bytes.length === 18 && bytes[16] === check[0] && bytes[17] === check[1]) return secret;
-  throw new RumorError(
-    "invitation",
-    "an invitation must be 'rumor-invitation-' (or 'rumor-bound-invitation-') and 24 letters, digits, - or _, " +
-      "just as it was sent; got another text",
-  );
+  const sentence = "an invitation must be typed just as it was sent; the checksum of this one does not match";
+  throw Object.assign(new RumorError("invitation", sentence), { reason: "mistyped" });
 }
 
-/** The token of a person's report of this number (from 0) to a question, in hexadecimal. */
+/** Return the token of the respondent's report with this number (from 0) to a question, in hexadecimal. */
 export async function deriveToken(invitation, series, question, number) {
   const digest = await new Keyed(invitation, "rumor admission", series, question, number).digest();
   return toHex(digest.slice(0, 16));
 }
 
-/** Somebody has no token, and nothing that would give one. */
+/** Refuse an answer without an invitation. */
 export function refuseUninvited({ name }) {
   throw new RumorError("invitation", `${formatValue(name)} is for invited people; give the invitation you were sent`);
 }
 
-/** What gives the tokens of a question by the numbers of its reports. */
+/** Return a function that gives the tokens of a question by the numbers of its reports. */
 export async function tokenSource(state, contract, invitation) {
   if (invitation === undefined) refuseUninvited(contract);
   const code = await readInvitation(invitation);
   return (id) => async (number) => ({ token: await deriveToken(code, contract.series, id, number) });
 }
 
-/** A waiting report with the token of another invitation: the same id and bytes, at no further cost. */
+/** Give a pending report the token of another invitation, and return it: the same id and bytes, at no further cost. */
 export async function replaceToken(contract, row, invitation, change) {
   const code = await readInvitation(invitation);
   return change(async (state) => {

@@ -1,4 +1,4 @@
-/** Asking a person whether a series may cost more than they agreed to so far; loaded when that comes up. */
+/** Requests for consent to a higher limit of a series; loaded when one is needed. */
 
 import { RumorError } from "./errors.js";
 import { sumUp } from "./exact.js";
@@ -7,19 +7,19 @@ import { lossOfContract } from "./loss.js";
 import { scopeOf } from "./pins.js";
 
 /**
- * Whether the person agrees, which `keep` then remembers; a no is an error, nothing to ask is false.
+ * Ask for consent, and store it with `keep`. Returns true after a yes and false where there is nothing to ask; throws after a no.
  * @param {object} contract
  * @param {{ spent: number, after: number, message: string }} reached the limit that was reached
- * @param {object | undefined} pin what the series is held to
- * @param {string[]} questions those that this person is asked
+ * @param {object | undefined} pin the pin of the series
+ * @param {string[]} questions the ids of the assigned questions
  * @param {((change: object) => boolean | Promise<boolean>) | undefined} consent
  * @param {(work: (state: object) => Promise<void>) => Promise<void>} keep
  */
 export async function requestConsent(contract, reached, pin, questions, consent, keep) {
-  // Where a revision promises no total, it is what was spent and all that it may ask.
+  // If the revision states no limit, it is the epsilon spent and the most that the revision can add.
   const wanted = contract.series_epsilon ?? sumUp([reached.spent, lossOfContract(contract, questions).ceiling]);
   if (!pin || wanted <= pin.ceiling || reached.after > wanted) return false;
-  // Nothing was revised since the person agreed: there is nothing to ask.
+  // Consent was already given to this revision.
   if (pin.agreed === contract.digest) return false;
   const change = { contract, spent: reached.spent, before: pin.ceiling, after: wanted };
   if ((await consent?.(change)) !== true) {

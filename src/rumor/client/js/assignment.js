@@ -1,9 +1,9 @@
 /**
- * One of many: which questions a person is asked, and on which day. Drawn from the secret and from public
- * things alone, never from an answer, and kept in the ledger before anything is shown: opening again,
- * refusing to answer, a new secret and a revision of the contract all find the same questions. A draw is
- * kept of its contract and goes on to the revision that names it; it becomes the series' own when the contract
- * is keepAssignment, so a contract that is merely opened moves no draw of another one.
+ * The assignment of a respondent under a sampling design: which questions, and on which day. It is drawn from the secret and
+ * from public values, never from an answer, and stored in the ledger before anything is shown: opening again, refusing to
+ * answer, a new secret and a revision of the contract all find the same questions. Rows are stored under the contract's
+ * digest, and a revision that names that contract takes them over. Answering makes them the series' own, so a contract that
+ * was only opened never changes the assignment of another one.
  */
 
 import { fromHex, toHex } from "./bytes.js";
@@ -19,11 +19,12 @@ const KEYS = { questions: undefined, days: undefined, starts: undefined };
 
 const formatDay = (number) => new Date(DAY * number).toISOString().slice(0, 10);
 
-/** A day as contracts write it: another way would be another contract. */
+/** Return whether `value` is a day as contracts write it; another spelling would be another contract. */
 const isDay = (value) =>
   typeof value === "string" && /^\d{4}-\d\d-\d\d$/.test(value) && value >= FIRST && value <= LAST &&
   !Number.isNaN(Date.parse(value)) && new Date(value).toISOString().startsWith(value);
-/** Check what a contract says under `ask`. */
+
+/** Check the sampling design `ask` of a contract. */
 export function checkSamplingDesign(ask, questions) {
   const design = checkMembers("ask", ask, [], KEYS);
   if (design.questions === undefined && design.days === undefined) refuse("ask must say how many questions, or days, or both", ask);
@@ -39,7 +40,7 @@ export function checkSamplingDesign(ask, questions) {
   for (const question of questions) checkSampledQuestion(design, question);
 }
 
-/** Refuse what cannot be one of many: each round is a collection, a day is one answer. */
+/** Refuse a question that cannot be sampled: one in rounds, or with `days` one that is asked repeatedly. */
 function checkSampledQuestion({ days }, question) {
   const { rounds } = mechanismOf(question);
   if (rounds > 1) refuse("ask cannot go with a question in rounds, since each round is a collection of its own", question.id);
@@ -50,13 +51,13 @@ function checkSampledQuestion({ days }, question) {
 }
 
 /**
- * What a person is asked under a contract: as kept, or drawn and kept now, in place.
+ * Return the respondent's assignment under `contract`: as stored in `state`, or else drawn now and stored there.
  * @param {object} state
  * @param {import("./rumor.js").Contract} contract
  * @param {number} today the day, counted from 1970
  */
 export async function drawAssignment(state, contract, today) {
-  // Refused before anything is drawn.
+  // These checks come before anything is drawn.
   const scope = scopeOf(state, contract);
   nextPin(scope, contract);
   if (contract.relay) (await import("./relay.js")).checkBatchSize(contract);
@@ -65,16 +66,16 @@ export async function drawAssignment(state, contract, today) {
   const mine = ask.questions === undefined ? ids : await drawQuestions(state, contract, ids, scope);
   const day = ask.days === undefined ? null : await drawDay(state, contract, today, scope);
   return {
-    // In the order of the contract: the order of the draw is of no use to anybody.
+    // In the contract's order, so that the order of the draw stays private.
     questions: ids.filter((id) => mine.includes(id)),
-    of: ids.length,
+    total: ids.length,
     day,
     days: ask.days ?? null,
     open: day === null || day === formatDay(today),
   };
 }
 
-/** Make what was drawn for a contract its collector's own, in place: it was keepAssignment. */
+/** Make the assignment of an answered contract its scope's own, in place. */
 export function keepAssignment(state, { series, digest }, { name: scope }) {
   for (const name of ["asked", "days"]) {
     for (const row of (state[name] ?? []).filter((one) => [series, scope].includes(one.series) && one.contract === digest)) {
@@ -84,15 +85,16 @@ export function keepAssignment(state, { series, digest }, { name: scope }) {
 }
 
 /**
- * Rows of the scope first (their contract is empty), then those of the contract and of the one it revises, which
- * are under the name of the series where it was opened before another collector's was keepAssignment.
+ * Return the stored rows that apply to a contract: first those of its scope (with an empty contract), then those of the
+ * contract and of the one it revises. The latter are under the series name if the contract was opened before one of another
+ * collector was answered.
  */
 function storedRows(rows = [], { series, digest, previous }, { name }) {
   const of = (names, ...contracts) => rows.filter((row) => names.includes(row.series) && contracts.includes(row.contract ?? ""));
   return [...of([name], ""), ...of([name, series], digest, previous)];
 }
 
-/** Keep a row, unless the same was drawn before. */
+/** Store a row, unless an equal one is stored. */
 function addRow(state, name, row) {
   const same = ["series", "contract", "question", "days", "starts"];
   const rows = (state[name] ??= []);
@@ -102,7 +104,7 @@ function addRow(state, name, row) {
 async function drawQuestions(state, contract, ids, scope) {
   const { ask, series, digest } = contract;
   const secret = fromHex(state.secret);
-  // What was drawn once stays drawn, whatever a revision adds.
+  // Questions that were drawn stay assigned, whatever a revision adds.
   const drawn = new Set(storedRows(state.asked, contract, scope).map(({ question }) => question));
   const known = [...drawn].filter((id) => ids.includes(id));
   const ranks = new Map();
@@ -117,10 +119,10 @@ async function drawDay(state, contract, today, scope) {
   const { series, digest, ask: { days, starts = "" } } = contract;
   const rows = storedRows(state.days, contract, scope);
   const own = rows.filter((row) => !row.contract);
-  // Older rows do not say when the series was met.
+  // Rows of older versions do not have the day on which the series was first seen.
   const met = own.length ? own[0].met ?? (own[0].starts || own[0].day) : formatDay(today);
   const first = Date.parse(starts || met) / DAY;
-  // A day that was keepAssignment on stays the day wherever it can be.
+  // A day that was answered on stays, if it lies in the contract's window.
   const keptDay = own.find(({ day }) => Date.parse(day) / DAY >= first && Date.parse(day) / DAY < first + days);
   if (keptDay) return keptDay.day;
   const found = rows.find((row) => row.contract && row.days === days && row.starts === starts);
@@ -130,24 +132,24 @@ async function drawDay(state, contract, today, scope) {
   return day;
 }
 
-/** Refuse what this person is not asked, or not today; a name that is no question's is somebody else's business. */
-export function checkAssigned(asked, ids, contract, today) {
+/** Refuse questions (`ids`) that are not assigned to this respondent, or not today; unknown ids are refused elsewhere. */
+export function checkAssigned(assignment, ids, contract, today) {
   const count = (number) => number.toLocaleString("en");
   const known = contract.questions.map(({ id }) => id);
   for (const id of ids) {
-    if (!known.includes(id) || asked.questions.includes(id)) continue;
-    const mine = asked.questions.map((each) => `'${each}'`).join(", ");
+    if (!known.includes(id) || assignment.questions.includes(id)) continue;
+    const mine = assignment.questions.map((each) => `'${each}'`).join(", ");
     throw new RumorError(
       "asked",
-      `this device is asked ${mine} alone, drawn at random from ${count(asked.of)} questions; ` +
+      `this device is asked ${mine} alone, drawn at random from ${count(assignment.total)} questions; ` +
         `'${id}' was not drawn, and nothing is sent about it`,
     );
   }
-  if (asked.open) return;
+  if (assignment.open) return;
   const date = formatDay(today);
   throw new RumorError(
     "asked",
-    `this device answers on ${asked.day}, drawn at random from ${count(asked.days)} days; ` +
-      `today is ${date} in UTC, so its day ${date > asked.day ? "is over" : "has not come"}`,
+    `this device answers on ${assignment.day}, drawn at random from ${count(assignment.days)} days; ` +
+      `today is ${date} in UTC, so its day ${date > assignment.day ? "is over" : "has not come"}`,
   );
 }

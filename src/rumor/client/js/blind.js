@@ -1,6 +1,6 @@
 /**
- * Blind signatures (RFC 9474, RSABSSA-SHA384-PSS-Randomized), the side of whoever wants one: the
- * signer sees m r^e mod n and nothing else, for a random r that stays here.
+ * Blind signatures (RFC 9474, RSABSSA-SHA384-PSS-Randomized), the requester's side: the signer sees only m r^e mod n, for a
+ * random r that stays here.
  */
 
 import { concat, fromHex, toHex } from "./bytes.js";
@@ -16,21 +16,21 @@ const toNumber = (bytes) => BigInt(`0x${toHex(bytes)}`);
 const toBytes = (number) => fromHex(number.toString(16).padStart(2 * SIZE, "0"));
 const sha384 = async (...parts) => new Uint8Array(await subtle().digest("SHA-384", concat(...parts)));
 
-/** The number to the public exponent, which is 2^16 + 1. */
+/** Return the number to the power of the public exponent, 2^16 + 1. */
 function raiseToExponent(number, modulus) {
   let power = number;
   for (let square = 0; square < 16; square++) power = (power * power) % modulus;
   return (power * number) % modulus;
 }
 
-/** The inverse of a number, or null where it has a divisor with the modulus. */
+/** Return the inverse of a number, or null where it shares a divisor with the modulus. */
 function inverseOf(number, modulus) {
   let [a, b, x, y] = [modulus, number, 0n, 1n];
   while (b) [a, b, x, y] = [b, a % b, y, x - (a / b) * y];
   return a === 1n ? (x % modulus + modulus) % modulus : null;
 }
 
-/** EMSA-PSS of RFC 8017 for a modulus of 2048 bits, as a number. */
+/** Return the EMSA-PSS encoding (RFC 8017) for a modulus of 2048 bits, as a number. */
 async function encodePss(prepared, salt) {
   const hashed = await sha384(new Uint8Array(8), await sha384(prepared), salt);
   const data = concat(new Uint8Array(SIZE - SALT - HASH - 2), [1], salt);
@@ -41,7 +41,7 @@ async function encodePss(prepared, salt) {
   return toNumber(concat(data, hashed, [0xbc]));
 }
 
-/** A uniform number from 1 below a modulus of 2048 bits. */
+/** Return a uniform number from 1 up to a modulus of 2048 bits, exclusive. */
 function randomBelow(modulus) {
   for (;;) {
     const number = toNumber(crypto.getRandomValues(new Uint8Array(SIZE)));
@@ -50,9 +50,9 @@ function randomBelow(modulus) {
 }
 
 /**
- * What the signer is given for a prepared message, and what opens its answer, both in hexadecimal; null where
- * the message or the factor has a divisor with the modulus (RFC 9474, Blind, step 3): the signer would see it
- * in what it is given, and see it again in the signature. A key of two large primes has no such messages.
+ * Blind a prepared message. Returns the blinded message and the inverse that unblinds the signature, both in hexadecimal;
+ * null where the message or the factor shares a divisor with the modulus (RFC 9474, Blind, step 3), by which the signer
+ * could recognise the signature later. A key of two large primes has no such messages.
  * @param {string} key the modulus
  * @param {Uint8Array} prepared
  */
@@ -66,14 +66,14 @@ export async function blind(key, prepared, salt = crypto.getRandomValues(new Uin
   return { blinded: toHex(toBytes(hidden)), inverse: toHex(toBytes(inverse)) };
 }
 
-/** The signature of a prepared message out of the signer's answer, in hexadecimal; null where it is none. */
+/** Unblind the signer's answer. Returns the signature of the prepared message, in hexadecimal; null where it is invalid. */
 export async function finalize(key, prepared, answer, inverse) {
   const modulus = BigInt(`0x${key}`);
   const signature = toBytes((toNumber(answer) * BigInt(`0x${inverse}`)) % modulus);
   return answer.length === SIZE && (await verify(key, prepared, signature)) ? toHex(signature) : null;
 }
 
-/** Whether this is a signature of a prepared message. */
+/** Return whether this is a signature of the prepared message. */
 export async function verify(key, prepared, signature) {
   const n = btoa(String.fromCharCode(...fromHex(key))).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
   const rule = { name: "RSA-PSS", hash: "SHA-384" };

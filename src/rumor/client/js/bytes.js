@@ -17,13 +17,13 @@ export function concat(...parts) {
   return out;
 }
 
-/** UTF-8 of a text, with U+FFFD for halves of surrogate pairs: no text that a person types is refused. */
+/** Return the UTF-8 bytes of a text, with U+FFFD for unpaired surrogates, so that no typed text is refused. */
 export const utf8 = (text) => encoder.encode(text);
 
-/** How many bytes hold a number below `count`. */
+/** Return how many bytes hold a number below `count`. */
 export const bytesFor = (count) => Math.max(1, Math.ceil((32 - Math.clz32(count - 1)) / 8));
 
-/** Unsigned integers below 2^32, each in `width` bytes, little-endian. */
+/** Return unsigned integers below 2^32 as bytes, each in `width` bytes, little-endian. */
 export function littleEndian(width, ...numbers) {
   const out = new Uint8Array(width * numbers.length);
   numbers.forEach((number, n) => {
@@ -32,14 +32,14 @@ export function littleEndian(width, ...numbers) {
   return out;
 }
 
-/** The unsigned integer that little-endian bytes stand for. */
+/** Return the unsigned integer that little-endian bytes stand for. */
 export const fromLittleEndian = (bytes) => bytes.reduceRight((sum, byte) => sum * 256 + byte, 0);
 
-/** The first `count` integers of these bytes. */
+/** Return the first `count` integers of these bytes, each in `width` bytes. */
 export const integers = (bytes, width, count) =>
   Array.from({ length: count }, (_, i) => fromLittleEndian(bytes.subarray(i * width, (i + 1) * width)));
 
-/** Bit i is bit i % 8 of byte i // 8. */
+/** Return bit i: bit i % 8 of byte i // 8. */
 export const bitAt = (bytes, i) => (bytes[i >> 3] >> (i & 7)) & 1;
 
 export const unpackBits = (bytes, size) => Array.from({ length: size }, (_, i) => bitAt(bytes, i));
@@ -50,7 +50,7 @@ export function packBits(size, positions) {
   return out;
 }
 
-/** Packed bits, decided in order. */
+/** Return packed bits, `decide(i)` for each i in order. */
 export function makeBits(size, decide) {
   const out = new Uint8Array((size + 7) >> 3);
   for (let i = 0; i < size; i++) if (decide(i)) out[i >> 3] |= 1 << (i & 7);

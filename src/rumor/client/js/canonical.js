@@ -1,11 +1,11 @@
-/** Canonical JSON (RFC 8785) and the digest taken of it. */
+/** Canonical JSON (RFC 8785) and its digest. */
 
 import { toHex, utf8 } from "./bytes.js";
 import { subtle } from "./randomness.js";
 
 /**
- * The one text that stands for a JSON value: members sorted by UTF-16 code units, no white
- * space, numbers as ECMAScript prints them.
+ * Return the canonical text of a JSON value: members sorted by UTF-16 code units, no white space, numbers as ECMAScript
+ * prints them.
  * @param {unknown} value
  * @returns {string}
  */
@@ -16,7 +16,7 @@ export function canonicalJson(value) {
   return `{${members.map(([key, item]) => `${JSON.stringify(key)}:${canonicalJson(item)}`).join(",")}}`;
 }
 
-/** SHA-256 of the canonical form, in lower-case hexadecimal. */
+/** Return the SHA-256 of the canonical form, in lower-case hexadecimal. */
 export async function digestOf(value) {
   return toHex(new Uint8Array(await subtle().digest("SHA-256", utf8(canonicalJson(value)))));
 }

@@ -1,4 +1,4 @@
-/** Reading a contract's numbers: every value checked, every refusal one sentence. */
+/** Checks of a contract's members; an error is one sentence. */
 
 import { RumorError, formatValue } from "./errors.js";
 import { logUp } from "./exact.js";
@@ -9,12 +9,12 @@ export function refuse(rule, got) {
   throw new RumorError("contract", `${rule}; got ${formatValue(got)}`);
 }
 
-/** Refuse an answer, which the sentence does not repeat. @returns {never} */
+/** Refuse an answer, without repeating it. @returns {never} */
 export function refuseAnswer(rule, got) {
   throw new RumorError("answer", `${rule}; got ${got}`);
 }
 
-/** An integer within a closed range. */
+/** Return `value` if it is an integer from `low` to `high`. */
 export function checkInteger(name, value, low, high) {
   if (!Number.isInteger(value) || value < low || value > high) {
     refuse(`${name} must be an integer from ${low} to ${high}`, value);
@@ -22,7 +22,7 @@ export function checkInteger(name, value, low, high) {
   return value;
 }
 
-/** A threshold as a contract writes it: a decimal string of an integer over 2^64. */
+/** Return a threshold that a contract writes as a decimal string: an integer over 2^64. */
 export function threshold(name, text, low = 1n, high = WORD - 1n) {
   const plain = typeof text === "string" && /^(0|[1-9][0-9]{0,19})$/.test(text);
   if (!plain || BigInt(text) < low || BigInt(text) > high) {
@@ -32,9 +32,8 @@ export function threshold(name, text, low = 1n, high = WORD - 1n) {
 }
 
 /**
- * An object with exactly these members, and others only where they say something unusual: what
- * `defaults` names is left out where it has the value given there, so that what means the
- * same is the same.
+ * Return `given` if it is an object with exactly the members `keys`. It may also have members of `defaults`, but not with
+ * their default values, so that equal meaning is equal bytes.
  */
 export function checkMembers(what, given, keys, defaults = {}) {
   const plain = given && typeof given === "object" && !Array.isArray(given);
@@ -49,11 +48,11 @@ export function checkMembers(what, given, keys, defaults = {}) {
   return given;
 }
 
-/** The logarithm of above / below, exact and rounded up; refused where nothing could be learned. */
+/** Return ln(above / below), exact and rounded up; refuse a mechanism whose reports say nothing. */
 export function checkedLoss(above, below) {
   if (above <= below) refuse("a value must be likelier in reports of its own people", `${above}/${below}`);
   return logUp(above, below);
 }
 
-/** A threshold, or another fraction of whole numbers, for people to read: nothing is decided by it. */
+/** Return above / below as a double, for display only. */
 export const approximate = (above, below = WORD) => Number((above << 53n) / below) / 2 ** 53;

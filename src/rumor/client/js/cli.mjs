@@ -1,11 +1,11 @@
 #!/usr/bin/env node
 /**
- * Reports of one value from the command line, so that this client can be audited as a black box:
+ * Write reports of one value to the standard output, so that this client can be audited as a black box:
  *
  *     node cli.mjs contract.json question value count > reports
  *
- * A choice is given by its number or its label, a text as it is, a number as a number, and pairs as
- * KEY:NUMBER,KEY:NUMBER... with keys by number or label. Every report is drawn as if of another person.
+ * A choice is given by its number or label, a text or a number as it is, and pairs as KEY:NUMBER,KEY:NUMBER... with keys by
+ * number or label. Every report is drawn as if of another respondent.
  */
 
 import { readFileSync, writeSync } from "node:fs";
@@ -22,7 +22,7 @@ function writeAll(bytes) {
     try {
       at += writeSync(1, bytes, at);
     } catch (problem) {
-      if (problem.code !== "EAGAIN") throw problem; // a pipe that is full just now
+      if (problem.code !== "EAGAIN") throw problem; // the pipe is full
     }
   }
 }

@@ -1,7 +1,4 @@
-/**
- * The contract between the people asked and whoever asks. A device does not trust it: every
- * member is checked, and its epsilon must be the one that its thresholds give.
- */
+/** Reading contracts, which a device does not trust: it checks every member, and that epsilon follows from the thresholds. */
 
 import { digestOf } from "./canonical.js";
 import { checkMembers, refuse, checkInteger } from "./checks.js";
@@ -13,25 +10,25 @@ import { request } from "./transport.js";
 
 const FORBIDDEN_CHARACTERS = /[\p{Cc}\p{Noncharacter_Code_Point}]/u;
 const SLUG = /^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$/;
-// What rows of an estimate have beside the parts of a table, of all that an id may be.
+// Keys of an estimate's rows, which no part of a joint question may be called.
 const RESULT_COLUMNS = ["frequency", "low", "high", "unbiased", "stderr", "ratio", "stratum", "count", "value"];
 const DIGEST = /^[0-9a-f]{64}$/;
-// What a contract says only where it is not this, so that most contracts say nothing of it.
+// A contract must omit a member that has its default, so that equal contracts have equal digests.
 const DEFAULTS = { admission: "open", revision: 1, previous: null, series_epsilon: null, ask: null, linked: null, issuer: null, relay: null };
 const QUESTION_DEFAULTS = { memo: "value", period_days: null };
 
 /** @type {WeakMap<object, import("./rumor.js").Mechanism>} */
 const mechanisms = new WeakMap();
 
-/** The mechanism of a parsed contract's question. */
+/** Return the mechanism of a parsed contract's question. */
 export function mechanismOf(question) {
   return mechanisms.get(question) ?? refuse("a question must come from a parsed contract", question);
 }
 
 /**
- * A contract from its JSON (text, or what JSON.parse mechanisms of it).
+ * Check a contract given as JSON: a text, or the result of JSON.parse.
  * @param {unknown} given
- * @param {{ digest?: string, collector?: string }} [options] the digest that it must have; the origin it is from
+ * @param {{ digest?: string, collector?: string }} [options] the expected digest; the origin it comes from
  */
 export async function parseContract(given, { digest, collector = "" } = {}) {
   const read = parseJson(given);
@@ -49,7 +46,7 @@ export async function parseContract(given, { digest, collector = "" } = {}) {
   const fields = { ...DEFAULTS, ...table };
   checkOneOf("admission", fields.admission, ["open", "invited", "blind"]);
   checkRevision(fields);
-  // Few contracts say these, and only their pages load how.
+  // Few contracts have these; only their pages load the modules.
   if (fields.ask !== null) (await import("./assignment.js")).checkSamplingDesign(fields.ask, questions);
   if (fields.linked !== null) (await import("./linked.js")).checkLinked(fields, questions);
   const blind = fields.issuer !== null || fields.admission === "blind";
@@ -75,7 +72,7 @@ export async function parseContract(given, { digest, collector = "" } = {}) {
     issuer,
     relay: fields.relay && Object.freeze({ ...fields.relay }),
     questions: Object.freeze(questions),
-    /** The question with this id. */
+    /** Return the question with this id. */
     question(id) {
       const ids = questions.map((question) => question.id);
       if (ids.includes(id)) return questions[ids.indexOf(id)];
@@ -85,9 +82,9 @@ export async function parseContract(given, { digest, collector = "" } = {}) {
 }
 
 /**
- * The contract that a collector serves (at /v1/collection), checked.
+ * Fetch and check the contract that a collector serves (at /v1/collection).
  * @param {string} url
- * @param {{ digest?: string }} [options] the digest that it must have
+ * @param {{ digest?: string }} [options] the expected digest
  */
 export async function fetchContract(url, { digest } = {}) {
   const served = await request(url);
@@ -104,11 +101,7 @@ export async function fetchContract(url, { digest } = {}) {
   return contract;
 }
 
-/**
- * What a report says, for people to look at.
- * @param {any} question of a parsed contract
- * @param {Uint8Array} report
- */
+/** Describe a report to the respondent; `question` is that of a parsed contract. */
 export function describeReport(question, report) {
   const { caption, coins = null, parts, width } = mechanismOf(question);
   if (report.length !== width) refuse(`a report of this question must have ${width} bytes`, report.length);
@@ -159,7 +152,7 @@ function checkLabels(labels) {
   if (new Set(labels).size < labels.length) refuse("labels must be distinct", labels);
 }
 
-/** Answers of one table: each part has an id, none of them a column of results, and its labels. */
+/** Check the parts of a joint question: each has labels and a distinct id, which is no column of results. */
 function checkParts(parts) {
   if (!Array.isArray(parts)) refuse("parts must be a list", parts);
   for (const part of parts) {
@@ -172,7 +165,7 @@ function checkParts(parts) {
   if (taken !== undefined) refuse("a part must not be called as a column of results", taken);
 }
 
-/** Which permanent answer reports show: that of the value, or that of the first value of a period. */
+/** Check what permanent answers are memoised by: the value, or the period. */
 function checkMemo({ memo, period_days: days }, mechanism) {
   checkOneOf("memo", memo, ["value", "period"]);
   if (memo === "value") {
@@ -183,14 +176,14 @@ function checkMemo({ memo, period_days: days }, mechanism) {
   checkInteger("period_days", days, 1, 36525);
 }
 
-/** Every revision but the first names the one before. */
+/** Check that every revision but the first names the previous contract. */
 function checkRevision({ revision, previous }) {
   checkInteger("revision", revision, 1, 1e6);
   if (revision > 1) checkPattern(`previous (in revision ${revision})`, previous, DIGEST);
   else if (previous !== null) refuse("revision 1 has no previous one", previous);
 }
 
-/** What a whole series may cost lets everything that is asked be answered at least once. */
+/** Check that the limit of the series lets every assigned question be answered at least once. */
 function checkCeiling({ series_epsilon: ceiling, ask }, questions) {
   if (typeof ceiling !== "number" || !(ceiling > 0) || ceiling > 1e9) {
     refuse("series_epsilon must be a number above 0 and at most 1e9", ceiling);

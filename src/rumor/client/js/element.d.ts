@@ -1,18 +1,18 @@
-/** `<rumor-question>`: a question of a collection on any page. Importing the module defines it. */
+/** `<rumor-question>`: a question of a collection on any page. Importing this module defines the element. */
 
 import type { RumorError } from "./rumor.js";
 
 /** Attributes: `collector` (an address), `question` (its id), `digest` (pins the contract), `lang`. */
 export class RumorQuestion extends HTMLElement {
-  /** The person's invitation, where the collection is for invited people. */
+  /** The respondent's invitation, where the collection needs one. */
   invitation: string;
 }
 
-/** A report was drawn and debited; it has not been sent. */
+/** A report was drawn and charged to the ledger; it has not been sent. */
 export type RumorDrawn = CustomEvent<{ question: string }>;
-/** The collector has the report: now, or (`accepted` is 0) already before. */
+/** The collector has the report; `accepted` is 0 if it had it before. */
 export type RumorSent = CustomEvent<{ question: string; accepted: number }>;
-/** Something went wrong; the person was told. */
+/** An error occurred, which the element shows to the respondent. */
 export type RumorProblem = CustomEvent<{ code: RumorError["code"] | "other" }>;
 
 declare global {

@@ -9,7 +9,7 @@
  */
 
 import { BrowserStore, Respondent, RumorError, describeReport, fetchContract } from "./rumor.js";
-import { control, loadControls, showMistake, formatAnswer, mistakeIn } from "./view/controls.js";
+import { DETAILED, control, errorSentence, formatAnswer, loadControls, mistakeIn, showMistake } from "./view/controls.js";
 import { h } from "./view/dom.js";
 import { formatNumber, fullSentence, takesMore, oddsView, reportView, updateCard } from "./view/report.js";
 import { styled } from "./view/style.js";
@@ -121,8 +121,8 @@ export class RumorQuestion extends HTMLElement {
 
   async #stock() {
     const { person, contract, card } = this.#known;
-    const asked = await person.asked(contract);
-    const standing = (this.#known.standing = await person.standing(contract));
+    const asked = await person.assignment(contract);
+    const standing = (this.#known.standing = await person.budget(contract));
     updateCard(card, contract, await person.spending(), await person.pending(contract), asked.open && asked.questions.includes(card.question.id), standing);
   }
 
@@ -181,7 +181,7 @@ export class RumorQuestion extends HTMLElement {
     const value = card.value === undefined ? null : formatAnswer(card.question, card.value, words);
     return [
       value === null && card.state === "drawn" ? h("p", { class: "soft" }, words.earlier) : null,
-      value === null ? null : (card.told ?? []).map((note) => h("p", { class: "notice" }, words.told[note.code](note))),
+      value === null ? null : (card.notes ?? []).map((note) => h("p", { class: "notice" }, words.notes[note.code](note))),
       card.envelopes.map(({ report }) => reportView(card, describeReport(card.question, report), report, value, words)),
     ];
   }
@@ -197,7 +197,7 @@ export class RumorQuestion extends HTMLElement {
     navigator.storage?.persist?.().catch(() => {});
     await this.#once(async () => {
       const [made] = await person.prepare(contract, { [card.question.id]: card.value }, { invitation: this.invitation });
-      card.told = made.told;
+      card.notes = made.notes;
       await this.#stock();
       this.#render(words.drawn(1));
       this.#focus(".title");
@@ -247,9 +247,9 @@ export class RumorQuestion extends HTMLElement {
     // What another's error says might hold an answer: its place alone is told.
     if (!(problem instanceof RumorError)) console.error(problem?.name, String(problem?.stack).match(/^\s+at .*$/gm)?.join("\n"));
     const waits = problem.code === "unreachable" && this.#known?.card.state === "drawn" ? words.waiting : undefined;
-    const own = waits ?? words.refusals[problem.type] ?? (problem.code === "closed" ? words.closed : problem.code === "asked" ? words.asked.error : words.errors[problem.code]);
+    const own = waits ?? errorSentence(problem, words);
     const known = problem instanceof RumorError ? problem.message : null;
-    const notice = h("div", { class: "notice", part: "problem" }, h("p", {}, own ?? words.errors.other), (!own || problem.code === "turn") && known ? h("p", { lang: "en" }, known) : null);
+    const notice = h("div", { class: "notice", part: "problem" }, h("p", {}, own ?? words.errors.other), (!own || DETAILED.includes(problem.code)) && known ? h("p", { lang: "en" }, known) : null);
     if (problem.code === "unreachable" && retry) notice.append(h("button", { type: "button", onclick: retry }, words.retry));
     const place = this.#root.querySelector("[role=alert]");
     if (this.#known && place) place.replaceChildren(notice);
@@ -271,7 +271,7 @@ async function notices({ words, contract, person, card: { question } }) {
   const linked = contract.linked?.includes(question.id);
   if (!contract.ask && !linked && !contract.relay) return [];
   const { noticesView } = await import("./view/notices.js");
-  return noticesView(contract, linked, contract.ask && (await person.asked(contract)), words, words.tag);
+  return noticesView(contract, linked, contract.ask && (await person.assignment(contract)), words, words.tag);
 }
 
 if (!customElements.get("rumor-question")) customElements.define("rumor-question", RumorQuestion);

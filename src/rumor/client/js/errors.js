@@ -1,7 +1,7 @@
-/** The one error that people meet: what is wrong, the rule, the value given. */
+/** The error class of the client; messages name the problem, the rule and the value given. */
 
 /**
- * Something breaks a stated rule. The message is one sentence; `code` is for programs:
+ * An error with a stated rule. The message is one sentence; `code` is for programs:
  * "insecure", "contract", "digest", "closed", "answer", "limit", "state", "unreachable" and others (rumor.d.ts).
  */
 export class RumorError extends Error {
@@ -16,10 +16,7 @@ export class RumorError extends Error {
   }
 }
 
-/**
- * What a value is, for messages about answers: that says nothing of its content.
- * @param {unknown} value
- */
+/** Return the type of a value, for messages about answers, which must not show their content. */
 export function typeOf(value) {
   if (value === null || value === undefined) return "nothing";
   if (Array.isArray(value)) return "a list";
@@ -27,10 +24,7 @@ export function typeOf(value) {
   return { string: "a text", object: "an object" }[typeof value] ?? `a ${typeof value}`;
 }
 
-/**
- * A value as a message shows it, cut to a readable length.
- * @param {unknown} value
- */
+/** Return a value as a message shows it, cut to a readable length. */
 export function formatValue(value) {
   let text;
   if (typeof value === "string") text = `'${value}'`;

@@ -1,15 +1,12 @@
-/**
- * Losses rounded upwards, decided by whole numbers: a double is taken only where an exact
- * comparison says that it is not below what it stands for.
- */
+/** Privacy losses as doubles, rounded up by exact integer arithmetic: a double is never below the loss that it stands for. */
 
 // The smallest double, and with it every other, is a multiple of 2^-1074.
 const FINEST = 1074;
 
-/** How many binary digits a positive integer has. */
+/** Return the number of binary digits of a positive integer. */
 const bitLength = (n) => n.toString(2).length;
 
-/** The smallest double that is not below n / 2^places. */
+/** Return the smallest double that is not below n / 2^places. */
 function doubleUp(n, places) {
   const spare = Math.max(0, bitLength(n) - 53);
   const kept = n >> BigInt(spare);
@@ -18,9 +15,9 @@ function doubleUp(n, places) {
 }
 
 /**
- * artanh(above / below) of a fraction up to 1/3, in units of 2^-places, and how many terms it took.
+ * Return artanh(above / below) of a fraction up to 1/3, in units of 2^-places, and a bound on the error (`cut`).
  * Every step rounds down: each power by less than 2 units, each quotient by less than one more,
- * and what is left of the series is below 3, so that less than 3 (terms + 1) units are cut off.
+ * and the rest of the series is below 3, so that less than 3 (terms + 1) units are cut off.
  */
 function artanh(above, below, places) {
   let power = (above << BigInt(places)) / below;
@@ -34,11 +31,11 @@ function artanh(above, below, places) {
 }
 
 /**
- * The smallest double that is not below ln(above / below), for integers above >= below > 0.
+ * Return the smallest double that is not below ln(above / below), for integers above >= below > 0.
  *
  * With m = above / (below 2^k) between 1/2 and 2, it is 2 k artanh(1/3) + 2 artanh((m - 1) / (m + 1)).
- * Where what is cut off could change the double, more places decide; the logarithm of a fraction
- * other than 1 is irrational, so that some number of places does.
+ * Where the error could change the double, more places are used; the logarithm of a fraction other than 1 is irrational, so
+ * some number of places suffices.
  */
 export function logUp(above, below) {
   if (above <= below) return 0;
@@ -56,7 +53,7 @@ export function logUp(above, below) {
   }
 }
 
-/** A double as an integer of 2^-1074. */
+/** Return a double as an integer of units of 2^-1074. */
 function asUnits(x) {
   const bits = new DataView(new ArrayBuffer(8));
   bits.setFloat64(0, Math.abs(x));
@@ -70,18 +67,18 @@ function asUnits(x) {
 const sumUnits = (parts) => parts.reduce((total, [part, times]) => total + asUnits(part) * BigInt(times), 0n);
 const once = (losses) => losses.map((loss) => [loss, 1]);
 
-/** The smallest double that is not below a sum of losses, each so many times; infinite if one is. */
+/** Return the smallest double that is not below a sum of [loss, times] pairs; infinite if a loss is. */
 export function totalUp(parts) {
   if (parts.some(([loss, times]) => loss === Infinity && times)) return Infinity;
   const total = sumUnits(parts);
   return total > 0n ? doubleUp(total, FINEST) : 0;
 }
 
-/** What so many of these come to together at most, rounded up; by default all of them. */
+/** Return the sum of the `count` largest `losses` (by default all), rounded up. */
 export const sumOfLargest = (losses, count = losses.length) => sumUp([...losses].sort((a, b) => b - a).slice(0, count));
 
-/** The smallest double that is not below a sum of losses. */
+/** Return the smallest double that is not below the sum of `losses`. */
 export const sumUp = (losses) => totalUp(once(losses));
 
-/** Whether losses add up to more than a ceiling: exactly, so that no rounding lets one pass. */
+/** Return whether `losses` sum to more than `ceiling`, compared exactly. */
 export const exceeds = (losses, ceiling) => losses.includes(Infinity) || sumUnits(once(losses)) > asUnits(ceiling);

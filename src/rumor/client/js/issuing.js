@@ -1,8 +1,8 @@
 /**
- * Tokens that nobody can trace, where a contract has an issuer: made here, signed blindly, each spent on
- * one report. A token is kept before it is sent to be signed, so that a device that was cut off asks for the
- * same one again; what blinded it is forgotten once it is signed. A token is of the collector's series that
- * it was fetched for (`scope`, in hexadecimal): whoever copies an issuer's public keys is given none.
+ * Blind tokens, for contracts with an issuer: made on the device, signed blindly, each spent on one report. A token is stored
+ * before it is sent for signing, so that a device that lost its connection asks for the same one again; its blinding factor
+ * is deleted once it is signed. A token belongs to the scope that it was fetched for (`scope`, in hexadecimal), so a
+ * collector that copies an issuer's public keys gets none.
  */
 
 import { checkUrl } from "./addresses.js";
@@ -19,13 +19,13 @@ import { withdrawalKeyOf } from "./withdrawal-keys.js";
 import { randomHex } from "./state.js";
 import { request } from "./transport.js";
 
-/** A token that was spent names another report. */
+/** Types of refusals of a token: unknown, or spent on another report. */
 export const REFUSALS = ["not-admitted", "id-conflict"];
 const MOST_TOKENS = 1000;
 const AT_ONCE = 50;
 const MODULUS = /^[0-9a-f]{512}$/;
 
-/** What a contract says under `issuer`, checked: where it is, and a key for each question. */
+/** Return the `issuer` of a contract, checked: its url, and a key for each question. */
 export function readIssuer({ issuer, admission }, questions) {
   if (admission !== "blind") refuse("issuer goes with admission 'blind'", admission);
   const { url, keys } = checkMembers("an issuer", issuer, ["url", "keys"]);
@@ -45,16 +45,16 @@ function checkKey(id, key) {
   if (fault) throw new RumorError("contract", `${what} ${ruleForModuli(8 * SIZE)}; this one ${fault}`);
 }
 
-/** How many reports one person may send, all rounds included. */
+/** Return how many reports one respondent may send, in all rounds together. */
 const countReports = (question) => question.reports_per_person * mechanismOf(question).rounds;
 
 const sha256 = async (text, data) => new Uint8Array(await subtle().digest("SHA-256", concat(utf8(text), data)));
 const base64 = (bytes) => btoa(String.fromCharCode(...bytes));
 
-/** What a question's key is called between a device and the issuer. */
+/** Return the name that device and issuer use for a question's key. */
 export const keyName = async (key) => toHex((await sha256("rumor token issuer", fromHex(key))).slice(0, 16));
 
-/** What an invited person shows to the issuer at an address, and what that makes them there. */
+/** Return the credential that an invitation shows to the issuer at `url`, and the person's name there. */
 export async function credentialOf(invitation, series, url) {
   const context = isBound(invitation) ? ["rumor enrolment 2", series, url] : ["rumor enrolment", series];
   const credential = await new Keyed(await readInvitation(invitation), ...context).digest();
@@ -62,8 +62,8 @@ export async function credentialOf(invitation, series, url) {
 }
 
 /**
- * Have the issuer sign every token that an invitation gives and that is not signed yet: of all questions,
- * answered or not, so that it learns nothing of that. `change` is a transaction on what is kept.
+ * Have the issuer sign every unsigned token of an invitation: for all questions, answered or not, so that the issuer does
+ * not learn which ones are answered. `change` runs a transaction on the stored state.
  */
 export async function enrol(contract, invitation, change) {
   const { url, keys } = contract.issuer;
@@ -81,7 +81,7 @@ export async function enrol(contract, invitation, change) {
       for (let number = known; number < countReports(contract.question(id)); number++) {
         const opening = randomHex(48);
         const made = await blind(keys[id], await tokenMessage(fromHex(opening)));
-        // Not drawn anew: the person hears that this issuer has no honest key.
+        // Not drawn again: the issuer's key is dishonest, and the respondent is told.
         if (!made) refuseMarkingKey(id, url);
         tokens.push({ person, key, number, opening, scope, ...made });
       }
@@ -94,7 +94,7 @@ export async function enrol(contract, invitation, change) {
     await change(async (state) => {
       for (const [i, { key, number, blinded }] of some.entries()) {
         const row = state.tokens.find((each) => each.person === person && each.key === key && each.number === number);
-        if (row?.blinded !== blinded) continue; // another tab was quicker
+        if (row?.blinded !== blinded) continue; // signed in another tab meanwhile
         const modulus = keys[names.get(key)];
         row.signature = await finalize(modulus, await tokenMessage(fromHex(row.opening)), answers[i], row.inverse);
         if (!row.signature) throw new RumorError("refused", "an issuer must sign with the contract's keys; this one does not");
@@ -107,13 +107,13 @@ export async function enrol(contract, invitation, change) {
 
 const asHex = (text) => toHex(utf8(text));
 
-/** The name that tokens are kept under: before the first answer, nobody has the name of the series. */
+/** Return the scope name that tokens are stored under: before the first answer, the series name belongs to no scope. */
 const tokenOwner = ({ name, met, pin }) => (pin ? name : met);
 
 /**
- * Give a scope, in place, the tokens of a person that are of nobody who was answered, or of a pin that it revises:
- * they show the invitation for this contract. Without it a stranger may name the pinned contract. Tokens of older
- * states have no scope: they are of the first collector of their series.
+ * Move tokens of a person to a scope, in place: those of no pinned scope, and those of a pin that this scope inherits. The
+ * person's invitation for this contract is needed for that, since a stranger may claim to revise the pinned contract. Tokens
+ * of older versions have no scope: they are of the first collector of their series.
  */
 function claimTokens(state, person, { series, names }, scope) {
   const inherited = names.slice(1).map(asHex);
@@ -123,11 +123,12 @@ function claimTokens(state, person, { series, names }, scope) {
   }
 }
 
-/** Note, in place, that a collector was answered: its tokens are of the name that it has now. */
+/** Move the tokens of a scope, in place, to the name that it has after its first answer. */
 export function keepTokens(state, scope) {
   for (const row of state.tokens ?? []) if (row.scope === asHex(tokenOwner(scope))) row.scope = asHex(scope.name);
 }
 
+/** Refuse an issuer's key that could mark this device: it shares a factor with a token. */
 function refuseMarkingKey(id, url) {
   throw new RumorError(
     "issuer",
@@ -136,6 +137,7 @@ function refuseMarkingKey(id, url) {
   );
 }
 
+/** Return the issuer's blind signatures of these tokens. */
 async function requestSignatures(url, credential, rows) {
   const tokens = rows.map(({ key, number, blinded }) => ({ key: base64(fromHex(key)), number, blinded: base64(fromHex(blinded)) }));
   const body = JSON.stringify({ credential: base64(credential), tokens });
@@ -145,12 +147,12 @@ async function requestSignatures(url, credential, rows) {
     const answers = signatures.map((text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)));
     if (answers.length === rows.length && answers.every(({ length }) => length === SIZE)) return answers;
   } catch {
-    // What is no list of texts is no answer of an issuer.
+    // A malformed answer counts as no answer, below.
   }
   return refuseWithoutIssuer({ code: "unreachable", message: `${url} does not answer as an issuer does` });
 }
 
-/** Without an issuer there is nothing to wait with: no report was made. */
+/** Throw the error of a device that got no tokens: no report was made. */
 function refuseWithoutIssuer(problem) {
   if (problem.type === "not-admitted") {
     throw new RumorError("invitation", "your invitation is not known to the issuer, or another device has used it; nothing was made or spent");
@@ -159,19 +161,19 @@ function refuseWithoutIssuer(problem) {
   throw new RumorError("issuer", `answers need tokens of the issuer, which cannot be reached (${problem.message}); nothing was made or spent`);
 }
 
-/** The message of a token with this opening: 32 random bytes, and the hash of a key. */
+/** Return the message of the token with this opening: 32 random bytes, and the hash of a key. */
 export const tokenMessage = async (opening) =>
   concat(opening.slice(0, 32), await sha256("rumor token key", opening.slice(32)));
 
-/** The id of the report that a token admits. */
+/** Return the id of the report that a token admits. */
 export const tokenId = async (message) => toHex((await sha256("rumor token id", message)).slice(0, 16));
 
-/** Spend a token on a report to a question, in place: of one person, or of any; null where there is none. */
+/** Spend a token on a report to a question, in place: one of `person`, or of any; null where none is left. */
 async function takeToken(state, contract, question, person) {
   const key = await keyName(contract.issuer.keys[question]);
   const scope = scopeOf(state, contract);
   const owner = asHex(tokenOwner(scope));
-  // What an older state kept for nobody in particular may be of a series whose tokens were blind, or not known to be.
+  // A token of an older version, without a scope, belongs to a pinned series unless that series had no blind tokens.
   const older = scope.pin && (scope.pin.way?.blind ?? true) ? asHex(contract.series) : undefined;
   const left = (state.tokens ?? []).filter((row) =>
     row.key === key && (row.scope ?? older) === owner && row.signature && !row.report && (person === undefined || row.person === person));
@@ -185,16 +187,16 @@ async function takeToken(state, contract, question, person) {
   return { token: toHex(message) + signature, key: opening, id };
 }
 
-/** What gives the tokens of a question: those that were signed, whoever's invitation they are of. */
+/** Return a function that gives the signed tokens of a question, of whichever invitation. */
 export const tokenSource = async (state, contract) => (id) => async () =>
   (await takeToken(state, contract, id)) ?? refuseUninvited(contract);
 
-/** A waiting report with a token of another invitation, at no further cost; itself where there is none. */
+/** Give a pending report a token of another invitation, at no further cost, and return it; unchanged where there is none. */
 export async function replaceToken(contract, row, invitation, change) {
   const { person } = await credentialOf(invitation, contract.series, contract.issuer.url);
   await enrol(contract, invitation, change).catch(() => {});
   return change(async (state) => {
-    // The others of this invitation are for other reports: nobody talks a device out of them one by one.
+    // Tokens of the same invitation are kept: otherwise a lying collector could drain them one by one.
     const owner = (state.tokens ?? []).find((each) => each.report === row.id)?.person;
     const other = owner === person ? null : await takeToken(state, contract, row.question, person);
     if (!other) return row;

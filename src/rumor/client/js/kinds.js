@@ -1,11 +1,10 @@
 /**
- * Kinds of questions by name: what a contract `contractFields` of each beside its mechanism, the kind whose
- * mechanisms it `borrows` where it extends another, and the file of all else: how an answer is read
- * that was `typed`, the `control` that asks for one, what is `wrong` with an answer that a control gave
- * and how it is `shown`, where there is more to say than that of a text or a number.
+ * Kinds of questions by name: the `contractFields` of each besides its mechanism, the kind whose mechanisms it `borrows`
+ * where it extends another, and its module. A module exports `parseAnswer` (for a typed answer) and `control` (which asks for
+ * one), and where needed `mistake` (what is wrong with an answer) and `formatAnswer`.
  *
- * Only what asks loads such a file, and none imports of `view`: a control is handed the page's tools,
- * `h`, `words` and `set` (view/controls.js). A new kind is a file and a line here.
+ * Only pages that ask questions load such a module, and none imports from `view`: a control gets the page's tools `h`,
+ * `words` and `set` as an argument (view/controls.js). A new kind is a file and a line here.
  */
 
 export const KINDS = {

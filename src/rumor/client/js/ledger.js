@@ -1,9 +1,7 @@
 /**
- * What was reported, what it cost, what still has to be sent. One row is one permanent answer: of a
- * question, under everything public that turns a value into its answer (the cell), of one of the
- * person's values or of one period. What the reports of a row cost together the mechanism knows; rows are
- * independent, and add up. No true value is ever written, only keyed tags that tell a repeated value
- * from a new one, and the permanent answer of a period.
+ * The ledger. A row is one permanent answer: a question, memo digest (`cell`), and the value's tag or the period. The mechanism
+ * composes the loss of a row's reports; rows are independent, so their losses add up. True values are never stored, only keyed
+ * tags that distinguish repeated values from new ones, and the permanent answer of a period.
  */
 
 import { toHex } from "./bytes.js";
@@ -17,7 +15,7 @@ import { randomHex } from "./state.js";
 
 const KEYS = ["series", "question", "round", "cell", "epoch", "period", "tag"];
 
-/** A report would cost more than the series may. */
+/** A report would exceed the limit of its series. */
 export class CeilingError extends RumorError {
   constructor(series, spent, after, ceiling) {
     super(
@@ -33,10 +31,10 @@ const countReports = (rows) => rows.flatMap(({ made }) => made).reduce((sum, { r
 const losses = (rows) => rows.map(({ epsilon }) => epsilon);
 const rowsOfSeries = (state, series) => state.answers.filter((row) => row.series === series);
 
-/** What all reports have cost together, at worst. */
+/** Return the epsilon of all reports together, at most. */
 export const totalSpent = (state) => sumUp(losses(state.answers));
 
-/** What the reports that count as a scope's have cost in each row. */
+/** Return, for each row, the epsilon of the reports that count for `scope`. */
 async function scopeLosses(state, scope) {
   const found = [];
   for (const row of rowsOfSeries(state, scope.series)) {
@@ -46,10 +44,10 @@ async function scopeLosses(state, scope) {
   return found;
 }
 
-/** What the reports of a scope have cost together, at worst. */
+/** Return the epsilon of all reports that count for `scope` together, at most. */
 export const spentOn = async (state, scope) => sumUp(await scopeLosses(state, scope));
 
-/** What each question has cost, all its rounds together. */
+/** Return the privacy loss of each question, all its rounds together. */
 export function spendingOf(state) {
   const name = ({ series, question }) => JSON.stringify([series, question]);
   return [...new Set(state.answers.map(name))].sort().map((group) => {
@@ -60,10 +58,10 @@ export function spendingOf(state) {
   });
 }
 
-/** Hold a series to this from now on, in place; note in which scope contracts were answered first. */
+/** Store the pin of a scope, in place, and the scope in which each contract was answered first. */
 export function setPin(state, pin) {
   const answered = (state.answered ??= []);
-  // Of all pins: a page of an older version moves them alone.
+  // For all pins, since a page of an older version updates pins without this list.
   for (const { series: scope, ...one } of [...state.pins, pin]) {
     for (const contract of [one.contract, one.agreed]) {
       if (!answered.some((row) => row.contract === contract)) answered.push({ contract, scope });
@@ -72,24 +70,19 @@ export function setPin(state, pin) {
   state.pins = [...state.pins.filter(({ series }) => series !== pin.series), pin];
 }
 
-/** The row of a permanent answer, where reports of it were made. */
+/** Return the row of a permanent answer; undefined before its first report. */
 export const findRow = (state, key) => state.answers.find((row) => KEYS.every((name) => row[name] === key[name]));
 
 /**
- * Charge one report and keep its bytes, in place; refuse past a limit.
- * @param {object} state
- * @param {object} made the `key` of its row; `question` and `mechanism`; `report`, `contract` (a digest) and,
- *   where the row must keep it, `settled`; whose series it is, `scope`
- * @param {{ series: number, device?: number }} ceilings what may be spent at most
- * @param {(number: number) => Promise<any>} [token] what admits the person's report of a number
- * @param {(row: object) => Promise<object>} [seal] its envelope, where there is a relay
- * @returns {Promise<object>} the envelope, as it is kept
+ * Charge one report and store it as pending, in place; refuse it where it would exceed a limit. `contract` is a digest,
+ * `settled` the permanent answer of a period, `ceilings` the limits of series and device; `token` returns the admission token
+ * of the n-th report, and `seal` seals it for a relay.
  */
 export async function debit(state, { key, question, mechanism, report, contract, settled, scope }, ceilings, token, seal) {
   const ours = rowsOfSeries(state, key.series)
     .filter((row) => row.question === key.question)
     .map((row) => ({ ...row, made: reportsInScope(row, scope) }));
-  checkTurn(ours, key, question.reports_per_person, mechanism.rounds);
+  checkRound(ours, key, question.reports_per_person, mechanism.rounds);
   const kind = await digestOf(question.mechanism);
   const known = findRow(state, key);
   const row = known ?? { ...key, ...(settled && { settled: toHex(settled) }), epsilon: 0, made: [] };
@@ -102,39 +95,39 @@ export async function debit(state, { key, question, mechanism, report, contract,
   await checkSeries(state, scope, before, addReport(before, kind), ceilings.series);
   checkDevice(state, row.epsilon, cost, ceilings.device);
   const earlier = countReports(ours);
-  const admits = await token?.(earlier);
+  const admission = await token?.(earlier);
   if (!known) state.answers.push(row);
   Object.assign(row, { epsilon: cost, made });
   noteShared(row, scope, kind);
   const names = { series: key.series, contract, question: key.question };
-  const takesBack = admits?.key ?? randomHex(16);
-  const id = admits?.id ?? (await reportId(takesBack));
-  // A signed token takes back what is still at a relay.
-  const signed = seal && admits?.id && { token: admits.token };
-  keepWithdrawalKey(state, { id, key: takesBack, ...names, number: earlier, retention: question.retention_days, ...signed });
+  const withdrawalKey = admission?.key ?? randomHex(16);
+  const id = admission?.id ?? (await reportId(withdrawalKey));
+  // A signed token is needed to withdraw a report that is still at the relay.
+  const signed = seal && admission?.id && { token: admission.token };
+  keepWithdrawalKey(state, { id, key: withdrawalKey, ...names, number: earlier, retention: question.retention_days, ...signed });
   const elsewhere = scope.name !== key.series && { scope: scope.name };
-  const envelope = { id, ...names, ...elsewhere, report: toHex(report), ...(admits && { token: admits.token }) };
-  // Sealed once: who sends it again sends the same bytes, and nobody counts two.
-  Object.assign(envelope, await seal?.(envelope));
-  state.pending.push(envelope);
-  return envelope;
+  const pending = { id, ...names, ...elsewhere, report: toHex(report), ...(admission && { token: admission.token }) };
+  // Sealed once, so that retries send the same bytes and are counted once.
+  Object.assign(pending, await seal?.(pending));
+  state.pending.push(pending);
+  return pending;
 }
 
-/** What reports of one row cost together, by the mechanisms that made them. */
+/** Return the composed loss of the reports of one row; `made` counts them by mechanism. */
 async function composedLoss(state, made) {
   const described = ({ mechanism }) => state.mechanisms.find(({ digest }) => digest === mechanism)?.description;
   const loaded = await Promise.all(made.map(async (one) => [await makeMechanism(described(one)), one.reports]));
   return loaded.length ? loaded[0][0].epsilonComposed(loaded) : 0;
 }
 
-/** The mechanisms of reports with one more by one of them, which comes last. */
+/** Return the counts of `made` with one more report by the mechanism `kind`, which comes last. */
 function addReport(made, kind) {
   const reports = 1 + (made.find((one) => one.mechanism === kind)?.reports ?? 0);
   return [...made.filter((one) => one.mechanism !== kind), { mechanism: kind, reports }];
 }
 
-/** Refuse a report out of turn, or one more than a person is asked for. */
-function checkTurn(rows, { question, round }, limit, rounds) {
+/** Refuse a report of a round out of order, or one more than `limit` per respondent. */
+function checkRound(rows, { question, round }, limit, rounds) {
   const reportsIn = (number) => countReports(rows.filter((row) => row.round === number));
   if (round > 1 && !reportsIn(round - 1)) {
     throw new RumorError(
@@ -151,7 +144,7 @@ function checkTurn(rows, { question, round }, limit, rounds) {
   }
 }
 
-/** Refuse what would make a collector's series cost more than it may; exactly. */
+/** Refuse a report that would exceed the limit of its series, compared exactly. */
 async function checkSeries(state, scope, before, after, ceiling) {
   const own = await scopeLosses(state, scope);
   const change = [-(await composedLoss(state, before)), await composedLoss(state, after)];
@@ -160,7 +153,7 @@ async function checkSeries(state, scope, before, after, ceiling) {
   }
 }
 
-/** Refuse what would make the device cost more than it may; exactly. */
+/** Refuse a report that would exceed the limit of the device, compared exactly. */
 function checkDevice(state, before, cost, device) {
   const all = losses(state.answers);
   if (device !== undefined && exceeds([...all, -before, cost], device)) {

@@ -1,13 +1,13 @@
-/** Two questions whose reports of one person may be joined, where a contract declares it. */
+/** Linked questions: two whose reports of one respondent carry a common id, where a contract declares it. */
 
 import { refuse } from "./checks.js";
 import { mechanismOf } from "./contract.js";
 
 const MAX_CELLS = 100;
-/** What rows of a table of two questions have beside a key for each of them. */
+/** Keys of the rows of a table of two questions, which no linked question may be called. */
 const RESULT_COLUMNS = ["frequency", "low", "high", "unbiased", "stderr", "ratio", "stratum", "count", "value"];
 
-/** Check what a contract says under `linked`. */
+/** Check the `linked` questions of a contract. */
 export function checkLinked({ linked, ask }, questions) {
   const rule = "linked must be the ids of two questions";
   if (!Array.isArray(linked) || linked.length !== 2 || linked[0] === linked[1]) refuse(rule, linked);

@@ -1,42 +1,39 @@
-/** What a person spends: exact, rounded up, and the same wherever it is said. */
+/** The privacy losses of questions and contracts for one respondent: exact, rounded up. */
 
 import { mechanismOf } from "./contract.js";
 import { sumOfLargest, totalUp } from "./exact.js";
 
-/** What so many reports of one unchanged answer cost together, in one round. */
+/** Return the epsilon of this many reports of one unchanged answer together, in one round. */
 export const epsilonAfter = (question, reports) => mechanismOf(question).epsilonAfter(reports);
 
-/** What a question costs one person. */
+/** Return the privacy losses of a question for one respondent. */
 export function lossOf(question) {
   const { epsilonAllRounds, round, rounds } = mechanismOf(question);
   const reports = question.reports_per_person;
   const answer = epsilonAllRounds(1);
   return {
-    /** One report. */
+    /** Of one report. */
     report: question.epsilon,
-    /** One answer: a report in this round and in each that follows. */
+    /** Of one answer: a report in this round and in each later one. */
     answer,
-    /** As many answers as may be given, all of them the same. */
+    /** Of all reports that may be asked for, if the answer stays the same. */
     unchanged: epsilonAllRounds(reports),
-    /** As many answers as may be given, another one (or in another period) every time. */
+    /** Of all reports that may be asked for, if every answer (or period) is another one. */
     most: totalUp([[answer, reports]]),
     round,
     rounds,
   };
 }
 
-/**
- * What everything that a contract asks costs one person: where it asks some of its questions, those that
- * were `drawn`, or the sumOfLargest.
- */
+/** Return the privacy loss of a contract for one respondent: of the `drawn` questions, or else of the costliest that may be drawn. */
 export function lossOfContract({ questions, series_epsilon: promised, ask }, drawn) {
   const mine = questions.filter(({ id }) => drawn?.includes(id) ?? true);
   const asked = sumOfLargest(mine.map((question) => lossOf(question).most), ask?.questions);
   return {
-    /** The most, as it stands. */
+    /** The largest possible loss under this contract. */
     most: Math.min(asked, promised ?? Infinity),
-    /** What a device holds the whole series to when it meets this contract first. */
-    // And a trifle: no rounding of what single answers cost may stop a person who keeps to the contract.
+    /** The limit that a device sets on the series when it answers this contract first. */
+    // Slightly more than the sum, so that rounding never refuses an answer that the contract allows.
     ceiling: promised ?? asked * (1 + 2 ** -40),
   };
 }

@@ -1,12 +1,12 @@
-/** Mechanisms by the names that contracts give them; a page loads those that it asks for. */
+/** Mechanisms by their names in contracts; a page loads only those that its contract names. */
 
 import { digestOf } from "./canonical.js";
 import { checkMembers, refuse } from "./checks.js";
 import { RumorError } from "./errors.js";
 import { totalUp } from "./exact.js";
 
-// A line for each that src/rumor/mechanisms/registry.py has. Every name is written out, so that
-// bundlers follow it, and no contract decides which address is loaded.
+// One line for each mechanism of src/rumor/mechanisms/registry.py. File names are written out, so that bundlers find them
+// and no contract decides which address is loaded.
 const LOADERS = {
   "randomized-response": () => import("./mechanisms/randomized-response.js"),
   "unary": () => import("./mechanisms/unary.js"),
@@ -33,7 +33,7 @@ const LOADERS = {
 };
 const NAMES = Object.keys(LOADERS);
 
-// Most mechanisms draw everything afresh, so that reports cost their epsilon each, and are asked in one round.
+// Most mechanisms memoise nothing, so each report costs its epsilon, and have one round.
 const DEFAULTS = {
   isMemoised: false,
   round: 1,
@@ -41,11 +41,7 @@ const DEFAULTS = {
   epsilonComposed: (made) => totalUp(made.map(([one, n]) => [one.epsilon, n])),
 };
 
-/**
- * @param {any} description name and parameters, as a contract says them
- * @param {string[] | null} [labels]
- * @returns {Promise<import("./rumor.js").Mechanism>}
- */
+/** Make a mechanism from its name and parameters in a contract. @returns {Promise<import("./rumor.js").Mechanism>} */
 export async function makeMechanism(description, labels = null) {
   const name = description?.name;
   if (!NAMES.includes(name)) refuse(`a mechanism must be one of ${NAMES.join(", ")}`, name);
@@ -57,8 +53,8 @@ export async function makeMechanism(description, labels = null) {
   const kept = Object.entries(description).filter(([key]) => !instantaneous.includes(key));
   const mechanism = {
     ...DEFAULTS,
-    // Everything public that turns a value into its permanent answer: labels, key, shape and
-    // permanent noise, no fresh noise. The map from values, never what it makes of one.
+    // Everything public that determines the permanent noise of a value: labels, key, shape and permanent noise, but not
+    // the instantaneous noise, and nothing that depends on the value.
     memoDigest: await digestOf({ labels, mechanism: Object.fromEntries(kept) }),
     epsilonAfter: (n) => mechanism.epsilonComposed([[mechanism, n]]),
     epsilonAllRounds: (n) => mechanism.epsilonAfter(n),

@@ -1,7 +1,7 @@
 /**
- * Moduli that nobody may sign with: what a reader of a public RSA key can see for itself. A modulus of 2048
- * bits without a prime factor below 2^20 has at most 102 prime factors, so that a random message shares one
- * with it at most once in 10,000 times; blinding refuses that message (blind.js).
+ * Checks that exclude weak RSA moduli from the public key alone. A modulus of 2048 bits without a prime factor below 2^20 has
+ * at most 102 prime factors, so a random message shares one with it at most once in 10,000 times; blinding refuses that
+ * message (blind.js).
  */
 
 const SMALLEST_FACTOR_BITS = 20;
@@ -9,11 +9,11 @@ const CHUNK = 100; // primes in one product: about as many bits as a modulus has
 const checked = new Map();
 let primes, products;
 
-/** The rule that `faultOfModulus` checks, in words. */
+/** Return the rule that `faultOfModulus` checks, in words. */
 export const ruleForModuli = (bits) =>
   `an odd number of ${bits} bits, no power of another number, without a prime factor below 2^${SMALLEST_FACTOR_BITS}`;
 
-/** Return why a modulus (in hexadecimal) is no RSA modulus of so many bits, or null where nothing is seen. */
+/** Return why a modulus (in hexadecimal) is no RSA modulus of `bits` bits, or null where no fault is found. */
 export function faultOfModulus(text, bits) {
   if (!checked.has(text)) checked.set(text, faultOf(BigInt(`0x${text}`), bits));
   return checked.get(text);
@@ -30,7 +30,7 @@ function faultOf(modulus, bits) {
   return exponent ? `is a number to the power of ${exponent}` : null;
 }
 
-/** The primes below 2^20 (Eratosthenes), and their products, a hundred in each. */
+/** Compute the primes below 2^20 (Eratosthenes), and their products, a hundred in each. */
 function makePrimes() {
   if (primes) return;
   const limit = 1 << SMALLEST_FACTOR_BITS;
@@ -47,24 +47,24 @@ function makePrimes() {
   }
 }
 
-/** The smallest prime factor below 2^20, where there is one. */
+/** Return the smallest prime factor below 2^20, or undefined. */
 function smallFactor(modulus) {
   const product = products.reduce((one, other) => (one * other) % modulus, 1n);
   const common = gcd(product, modulus);
   return common === 1n ? undefined : primes.find((prime) => common % BigInt(prime) === 0n);
 }
 
-/** The greatest common divisor of two numbers. */
+/** Return the greatest common divisor of two numbers. */
 export function gcd(one, other) {
   while (other) [one, other] = [other, one % other];
   return one;
 }
 
-/** Whether a number is a k-th power: its root by Newton, from the power of two above it. */
+/** Return whether a number is a k-th power: its root by Newton's method, from the power of two above it. */
 function isPower(number, k) {
   const bits = BigInt(number.toString(2).length);
   const newton = (guess) => ((k - 1n) * guess + number / guess ** (k - 1n)) / k;
-  // Every step leads down, until none does.
+  // The iteration decreases until it reaches the root.
   let root = 1n << (bits / k + 1n);
   for (let lower = newton(root); lower < root; lower = newton(root)) root = lower;
   return root ** k === number;

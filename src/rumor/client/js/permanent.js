@@ -1,27 +1,27 @@
 /**
- * Permanent answers: noise that stays while a person's value does, and fresh noise on top of it.
+ * Keys of permanent answers (permanent randomised response).
  *
- * The key of a permanent answer is made of public things (the person's series and question, and
- * the memoDigest: everything that turns a value into its answer) and of the value's identity, and of
- * nothing else. In particular never of what the contract makes of the value, a Bloom filter say:
- * two values with one filter would share their noise, and whether noise is fresh would tell them apart.
+ * A key is derived from the secret, from public values (series, question, and the memo digest: everything that determines the
+ * permanent noise of a value) and from the value's identity, and from nothing else. In particular it is never derived from an
+ * encoding of the value, such as a Bloom filter: two values with the same filter would share their noise, and a change of the
+ * filter's noise would tell such values apart.
  */
 
 import { Keyed } from "./randomness.js";
 
-/** What a person's secret decides about one answer to a question: each by a key of its own. */
+/** Return the keys of one answer to a question. */
 export function keysOf(secret, series, question, memoDigest, identity) {
   const person = new Keyed(secret, "rumor permanent answer 2", series, question);
   return {
-    /** What belongs to the person whatever the value is. */
+    /** Key of random choices that do not depend on the value. */
     person,
-    /** The noise of the value. */
+    /** Key of the value's permanent noise. */
     noise: person.extend(memoDigest, identity),
-    /** What tells the value from others in the ledger. */
+    /** Key of the tag that identifies the value in the ledger. */
     tag: new Keyed(secret, "rumor value tag 2", series, question, memoDigest, identity),
     /**
-     * The noise of a period that the value is the first answer of. The identity is part of the key,
-     * so that a ledger that was restored from a copy never covers two values by the same noise.
+     * Return the key of a period's noise, where this value is the period's first answer. It contains the value's identity,
+     * so that a ledger restored from a backup never uses the same noise for two values.
      */
     noiseIn: (period) => new Keyed(secret, "rumor period answer 1", series, question, memoDigest, period, identity),
   };

@@ -1,22 +1,18 @@
 /**
- * Whose series it is, and what a device holds a collector to.
+ * Pinned contracts: for each series, the last revision answered, the epsilon limit, and the sender anonymity promised.
  *
- * A name that two collectors use is two series to a device. Anybody can write a contract with any series name
- * and revision number; each collector (its origin, and the contact it names) is therefore held to a pin of its
- * own, and only reports made for it count against its ceiling and its reports per person. The first that was
- * answered has the name itself, further ones the name, their origin and their contact. A contract stays in the
- * scope that it was first answered in, wherever it is met.
+ * Anybody can write a contract with any series name. Each collector (its origin and contact) therefore has a *scope* with a
+ * pin of its own, and only reports made for it count against its limits. The scope answered first has the series name; further
+ * ones add their origin and contact. A contract stays in the scope in which it was first answered, wherever it is served from.
  *
- * A series is pinned at its first answer, to the revision, its digest and the most that the whole series may
- * cost. A later contract is taken only as a further revision, and spends no more than was pinned unless the
- * person agrees to more. So a revision can never cost a person anything that they were not told of at the start
- * or asked about since. Nor does it take away from what hides whose a report is.
+ * A contract after the pinned one must be a later revision. It must not weaken sender anonymity, and it costs no more than the
+ * pinned limit unless the respondent agrees.
  */
 
 import { RumorError } from "./errors.js";
 import { lossOfContract } from "./loss.js";
 
-/** Whether a contract is from whom a pin is of; a ledger from before does not say whom. */
+/** Return whether a contract is from the collector of a pin; pins of older versions name no collector. */
 function isSameCollector({ collector: met, contact, contract }, { collector, contact: named, previous }) {
   if (contact === undefined) return previous === contract;
   const elsewhere = met && collector && met !== collector;
@@ -24,8 +20,8 @@ function isSameCollector({ collector: met, contact, contract }, { collector, con
 }
 
 /**
- * Whose series a contract is: the `name` of its pin and draws, its `pin` (undefined where nothing is known of
- * it), the `names` of all scopes whose reports count as its own, and `met`, its name before any answer.
+ * Return the scope of a contract: the `name` of its pin and assignment, its `pin` (undefined before any answer), the `names`
+ * of all scopes whose reports count as its own, and `met`, its name before the first answer.
  */
 export function scopeOf({ pins, answered = [] }, contract) {
   const { series, digest, previous, collector, contact } = contract;
@@ -38,14 +34,14 @@ export function scopeOf({ pins, answered = [] }, contract) {
   const first = by("series", series);
   const name = known?.series ?? (first ? met : series);
   if (known || !first) return { series, name, met, pin: known, names: [name, ...(known?.inherits ?? [])] };
-  // Of a collector that moved, a stranger or, to an older ledger, anybody: it moves no pin, and is held to the old one.
+  // The collector may have moved, or be a stranger; a pin of an older version names none. The new scope inherits the old pin.
   const old = by("contract", previous) ?? (first.contact === undefined ? first : undefined);
   const inherits = old ? [old.series, ...(old.inherits ?? [])] : [];
   const pin = old && { ...old, series: name, collector, contact, inherits };
   return { series, name, met, pin, names: [name, ...inherits] };
 }
 
-/** By which mechanisms the reports of a row were made that count as a scope's, and how many by each. */
+/** Return the reports of a row that count for a scope, by mechanism. */
 export function reportsInScope({ made, shares = [] }, { series, names }) {
   const first = names.includes(series);
   const some = shares.filter(({ scope }) => names.includes(scope) !== first);
@@ -57,7 +53,7 @@ export function reportsInScope({ made, shares = [] }, { series, names }) {
     .filter(({ reports }) => reports > 0);
 }
 
-/** Note, in place, that a report of a row was made for another collector than the first. */
+/** Note, in place, that a report of a row was made for a scope other than the first of its series. */
 export function noteShared(row, { name, series }, mechanism) {
   if (name === series) return;
   row.shares ??= [];
@@ -66,7 +62,7 @@ export function noteShared(row, { name, series }, mechanism) {
   else row.shares.push({ scope: name, mechanism, reports: 1 });
 }
 
-/** Whether tokens are blind, and by whom; the relay, how many it passes on at least, and the hours of its turns. */
+/** Return the sender anonymity of a contract: blind tokens and their issuer, the relay, its minimum batch size, its turns. */
 const senderAnonymityOf = ({ admission, relay, issuer }) => ({
   blind: admission === "blind",
   relay: relay?.url,
@@ -76,13 +72,13 @@ const senderAnonymityOf = ({ admission, relay, issuer }) => ({
 });
 
 /**
- * The pin of a series once this contract is answered; refused where it is no further revision.
- * @param {{ name: string, names: string[], pin?: object }} scope whose series it is, and its pin so far
- * @param {string[]} [drawn] the questions that this person is asked
+ * Return the pin of a scope after this contract is answered; refuse a contract that is no later revision.
+ * @param {{ name: string, names: string[], pin?: object }} scope the scope, with its pin so far
+ * @param {string[]} [drawn] the questions assigned to this respondent
  */
 export function nextPin({ name, names, pin }, contract, drawn) {
   const { series, revision, digest, contact } = contract;
-  // The very contract at another address: its collector moved. Who has a copy must follow the rules below as well.
+  // The same contract at another address: its collector moved. A stranger's copy is bound by the rules below as well.
   const moved = digest === pin?.contract && contract.collector;
   const met = { way: senderAnonymityOf(contract), collector: moved || pin?.collector || contract.collector, contact };
   if (!pin) {
@@ -108,18 +104,19 @@ export function nextPin({ name, names, pin }, contract, drawn) {
         `names another one than this device answered`,
     );
   }
-  // A ledger from before does not know its way.
+  // Pins of older versions do not have it.
   if (pin.way) checkNotWeaker(pin.way, met.way, series);
-  // What a revision promises to be the most holds, where that is less.
+  // A revision may lower the limit.
   return { ...pin, ...met, revision, contract: digest, ceiling: Math.min(pin.ceiling, contract.series_epsilon ?? pin.ceiling) };
 }
 
-/** Refuse, before a credential is shown, an issuer that is not the one of a pin. */
+/** Refuse an issuer other than the pinned one, before a credential is shown to it. */
 export function checkIssuer({ pin }, contract) {
   const { issuer } = pin?.way ?? {};
   if (issuer) checkNotWeaker({ issuer }, senderAnonymityOf(contract), contract.series);
 }
 
+/** Refuse a revision whose sender anonymity (`now`) is weaker than the pinned one (`before`). */
 function checkNotWeaker(before, now, series) {
   const worse =
     before.blind && !now.blind ? "tokens are blind, and no longer would be"

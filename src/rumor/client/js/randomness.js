@@ -1,10 +1,7 @@
 /**
- * Exact sampling: every decision is made by uniform 64-bit words, and a coin of probability
- * t / 2^64 falls when a word is below the integer t. No floating point decides anything.
- *
- * Words come from the system (fresh noise) or from the AES-128-CTR keystream of
- * HMAC-SHA-256(secret, context) (permanent answers); docs/reference/bytes.md says which
- * word decides what.
+ * Exact sampling from 64-bit words: a coin of probability t / 2^64 comes up when a word is below the integer t. Words come from
+ * the system (instantaneous noise) or from the AES-128-CTR keystream of HMAC-SHA-256(secret, context) (permanent noise);
+ * docs/reference/bytes.md specifies which word is used for what.
  */
 
 import { concat, littleEndian, utf8 } from "./bytes.js";
@@ -13,7 +10,7 @@ import { RumorError } from "./errors.js";
 export const WORD = 1n << 64n;
 const EXHAUSTED = Symbol("a keystream of fixed length has ended");
 
-/** The page's cryptography, or the sentence that says why there is none. */
+/** Return the page's cryptography; throw where the page is not secure. */
 export function subtle() {
   const found = globalThis.crypto?.subtle;
   if (!found) {
@@ -27,16 +24,16 @@ export function subtle() {
 
 /** @typedef {{ high: number, low: number, big: bigint }} Threshold */
 
-/** A threshold in two halves of 32 bits, for comparing without BigInt. */
+/** Return a threshold in two halves of 32 bits, for comparing without BigInt. */
 export const split = (big) => ({ high: Number(big >> 32n), low: Number(big & 0xffffffffn), big });
 
-/** The three steps that make up every reference draw. */
+/** The elementary steps of every reference draw. */
 export class Draws {
   #more;
   #words = new DataView(new ArrayBuffer(0));
   #at = 0;
 
-  /** @param {() => Uint8Array} more gives the bytes of further words */
+  /** @param {() => Uint8Array} more returns the bytes of further words */
   constructor(more) {
     this.#more = more;
   }
@@ -51,7 +48,7 @@ export class Draws {
     return this.#at - 8;
   }
 
-  /** True with probability threshold / 2^64. */
+  /** Return true with probability threshold / 2^64. */
   coin(threshold) {
     const at = this.#next();
     const high = this.#words.getUint32(at + 4, true);
@@ -59,25 +56,25 @@ export class Draws {
     return this.#words.getUint32(at, true) < threshold.low;
   }
 
-  /** A uniform integer below `bound`. */
+  /** Return a uniform integer below `bound`. */
   below(bound) {
     const factor = BigInt(bound);
     const reject = WORD % factor;
     for (;;) {
-      // A statement of its own: it may bring new words.
+      // A statement of its own, since it may replace the words.
       const at = this.#next();
       const product = this.#words.getBigUint64(at, true) * factor;
       if (BigInt.asUintN(64, product) >= reject) return Number(product >> 64n);
     }
   }
 
-  /** Any number below `count` but `own`. */
+  /** Return a uniform integer below `count` other than `own`. */
   another(count, own) {
     const other = this.below(count - 1);
     return other + Number(other >= own);
   }
 
-  /** `count` distinct numbers below `total`, by Floyd's algorithm. */
+  /** Return `count` distinct integers below `total`, by Floyd's algorithm. */
   sample(total, count) {
     const chosen = new Set();
     for (let j = total - count; j < total; j++) {
@@ -87,7 +84,7 @@ export class Draws {
     return [...chosen];
   }
 
-  /** Bytes that the report shows as they are. */
+  /** Return random bytes that the report contains unchanged. */
   public(count) {
     const out = new Uint8Array(count);
     for (let i = 0; i < count; i += 8) {
@@ -98,17 +95,17 @@ export class Draws {
   }
 }
 
-/** Fresh draws from the system, for people; so many words are fetched at a time. */
+/** Return draws from the system's randomness, fetched `batch` words at a time. */
 export const systemDraws = (batch = 64) =>
   new Draws(() => crypto.getRandomValues(new Uint8Array(8 * batch)));
 
-/** Context parts as bytes, each with its length in front. */
+/** Return the parts of a context as bytes, each after its length. */
 export function encodeContext(parts) {
   const raw = parts.map((part) => (part instanceof Uint8Array ? part : utf8(String(part))));
   return concat(...raw.flatMap((part) => [littleEndian(4, part.length), part]));
 }
 
-/** Randomness that a secret and a context determine, and nobody else can know. */
+/** Randomness determined by a secret and a context. */
 export class Keyed {
   /** @param {Uint8Array} secret @param {...(string | number | Uint8Array)} context */
   constructor(secret, ...context) {
@@ -116,12 +113,12 @@ export class Keyed {
     this.context = context;
   }
 
-  /** The same secret with a longer context. */
+  /** Return a key with the same secret and a longer context. */
   extend(...more) {
     return new Keyed(this.secret, ...this.context, ...more);
   }
 
-  /** The 32 bytes that secret and context determine: a stream's seed, or a keyed tag. */
+  /** Return the 32 bytes that secret and context determine: a stream's seed, or a keyed tag. */
   async digest() {
     const rule = { name: "HMAC", hash: "SHA-256" };
     const key = await subtle().importKey("raw", this.secret, rule, false, ["sign"]);
@@ -129,7 +126,7 @@ export class Keyed {
   }
 
   /**
-   * What these decisions give on the keystream, always from its start.
+   * Return the result of `decide` on draws from the keystream, always from its start.
    * @template T
    * @param {(draws: Draws) => T} decide
    * @returns {Promise<T>}
@@ -138,8 +135,8 @@ export class Keyed {
     const seed = await this.digest();
     const key = await subtle().importKey("raw", seed.slice(0, 16), "AES-CTR", false, ["encrypt"]);
     const mode = { name: "AES-CTR", counter: seed.slice(16), length: 128 };
-    // Web cryptography is asynchronous and draws are not: a keystream that turns out too
-    // short is fetched again, longer, and the decisions are taken again, the same.
+    // Web cryptography is asynchronous and draws are not: where the keystream turns out too short, a longer one is
+    // fetched and `decide` runs again with the same words.
     for (let words = 256; ; words *= 8) {
       const stream = new Uint8Array(await subtle().encrypt(mode, key, new Uint8Array(8 * words)));
       let rest = 1;

@@ -1,6 +1,6 @@
 /**
- * Sealed envelopes: a report that only the collector's gateway can open, on its way through a relay. HPKE
- * (RFC 9180) in base mode with P-256, HKDF-SHA-256 and AES-128-GCM; docs/reference/bytes.md has every byte.
+ * Envelopes: reports sealed for the collector's gateway, which a relay forwards unopened. HPKE (RFC 9180) in base mode with
+ * P-256, HKDF-SHA-256 and AES-128-GCM; docs/reference/bytes.md specifies every byte.
  */
 
 import { checkUrl } from "./addresses.js";
@@ -17,15 +17,15 @@ const SUITE = utf8("HPKE\x00\x10\x00\x01\x00\x01");
 const NOTHING = new Uint8Array(0);
 const HOUR = 3_600_000;
 
-/** What stands before the report in an envelope, by the collection's admission. */
+/** The admission header of an envelope (the bytes before the report), by the collection's admission. */
 const ADMISSION_HEADERS = {
   open: ({ id }) => fromHex(id),
   invited: ({ id, token }) => fromHex(id + token),
-  // The id follows from it.
+  // The id follows from the token.
   blind: ({ token }) => fromHex(token),
 };
 
-/** Check what a contract says under `relay`. */
+/** Check the `relay` of a contract. */
 export async function checkRelay(given) {
   const { url, key, crowd, days, turn_hours: hours } = checkMembers("relay", given, ["url", "key", "crowd", "days"], { turn_hours: null });
   checkUrl(url, "a relay");
@@ -51,7 +51,7 @@ const extract = (suite, salt, label, material) =>
 const expand = async (suite, key, label, info, length) =>
   (await hmac(key, Uint8Array.of(0, length), utf8("HPKE-v1"), suite, utf8(label), info, Uint8Array.of(1))).slice(0, length);
 
-/** The key and nonce that both sides derive from what they share. */
+/** Return the key and nonce that both sides derive from their shared secret. */
 export async function schedule(joint, enc, receiver, info) {
   const prk = await extract(KEM, NOTHING, "eae_prk", joint);
   const shared = await expand(KEM, prk, "shared_secret", concat(enc, receiver), 32);
@@ -64,7 +64,7 @@ export async function schedule(joint, enc, receiver, info) {
   return { key: await expand(SUITE, secret, "key", context, 16), nonce: await expand(SUITE, secret, "base_nonce", context, 12) };
 }
 
-/** Seal bytes for whoever has the private key of this public one (hexadecimal). */
+/** Seal bytes for the holder of the private key of `receiver`, a public key in hexadecimal. */
 export async function seal(receiver, info, plain) {
   const own = await subtle().generateKey(CURVE, false, ["deriveBits"]);
   const enc = new Uint8Array(await subtle().exportKey("raw", own.publicKey));
@@ -74,15 +74,15 @@ export async function seal(receiver, info, plain) {
   return concat(enc, new Uint8Array(await subtle().encrypt({ name: "AES-GCM", iv: nonce }, cipher, plain)));
 }
 
-/** The turn that a time lies in, in milliseconds since 1970 UTC; undefined without turns. */
+/** Return the number of the turn at `time` (milliseconds since 1970 UTC); undefined without turns. */
 const turnAt = ({ turn_hours: hours }, time) => (hours === undefined ? undefined : Math.floor(time / (HOUR * hours)));
 
-/** What binds an envelope to its contract and question and, where there are turns, to its turn. */
+/** Return the HPKE info of an envelope, which binds it to its contract, question and turn (if any). */
 export const infoOf = (digest, question, turn) =>
   turn === undefined ? concat(utf8("rumor envelope 1"), fromHex(digest), utf8(question))
   : concat(utf8("rumor envelope 2"), fromHex(digest), fromHex(turn.toString(16).padStart(16, "0")), utf8(question));
 
-/** Refuse a contract under which one person's reports could fill a batch of the relay. */
+/** Refuse a contract under which one respondent's reports could fill a batch of the relay. */
 export function checkBatchSize({ relay, questions }) {
   if (!relay || relay.turn_hours) return;
   for (const { id, reports_per_person: reports } of questions) {
@@ -96,7 +96,7 @@ export function checkBatchSize({ relay, questions }) {
   }
 }
 
-/** Refuse a report of a turn that does not begin after the turn of the last report of this question. */
+/** Refuse a report in the turn of the question's last report. */
 function checkTurn(state, { relay: { turn_hours: hours } }, { names }, question, turn) {
   const mine = (state.turns ?? []).filter((row) => names.includes(row.series) && row.question === question);
   const ends = Math.max(0, ...mine.map((row) => row.ends));
@@ -109,7 +109,7 @@ function checkTurn(state, { relay: { turn_hours: hours } }, { names }, question,
   );
 }
 
-/** Keep the hour at which the turn of a new report ends, in place. */
+/** Store the hour at which the turn of a new report ends, in place. */
 function noteTurn(state, { relay: { turn_hours: hours } }, { name: series }, question, turn) {
   if (turn === undefined) return;
   const others = (state.turns ?? []).filter((row) => row.series !== series || row.question !== question);
@@ -117,8 +117,8 @@ function noteTurn(state, { relay: { turn_hours: hours } }, { name: series }, que
 }
 
 /**
- * What a waiting report needs to go through the relay: sealed once, so that retries are the same bytes.
- * Relays take the current turn and the one before; `expires` is the hour from which none takes it.
+ * Return the members that a pending report needs to go through the relay: sealed once, so that retries are the same bytes.
+ * Relays accept the current turn and the one before; `expires` is the hour from which they refuse the report.
  */
 async function sealReport({ relay, admission, digest }, row, turn) {
   const body = concat(ADMISSION_HEADERS[admission](row), fromHex(row.report));
@@ -127,9 +127,9 @@ async function sealReport({ relay, admission, digest }, row, turn) {
 }
 
 /**
- * What seals reports of these questions at a time (milliseconds since 1970), and notes their turn in place. Turns
- * are of a collector's series (`scope`): another one that uses its name holds up nothing.
- * Refuses, before anything is drawn or charged, what one person may not send.
+ * Return a function that seals reports of the questions `ids` at `time` (milliseconds since 1970) and notes their turn, in
+ * place. Turns are counted per `scope`, so a collector with the same series name cannot block another's.
+ * Refuses, before anything is drawn or charged, reports that the respondent may not send now.
  */
 export function makeSealer(state, contract, scope, ids, time) {
   checkBatchSize(contract);
@@ -141,12 +141,12 @@ export function makeSealer(state, contract, scope, ids, time) {
   };
 }
 
-/** Whether the turn of a waiting report is over at a time, in milliseconds since 1970 UTC. */
+/** Return whether the turn of a pending report is over at `time` (milliseconds since 1970 UTC). */
 const isOver = ({ expires }, time) => expires !== undefined && expires * HOUR <= time;
 
-/** Hand one envelope to its relay at a time (milliseconds since 1970); returns when it is durable there. */
+/** Send one envelope to its relay at `time` (milliseconds since 1970); returns when the relay has stored it. */
 export async function sendToRelay(row, time) {
-  // Looked at last: pauses and delays may have lasted until the turn was over.
+  // Checked last, since pauses and delays may have lasted until the turn was over.
   if (isOver(row, time)) {
     throw new RumorError("over", "reports dropped, at no refund, because their turn was over before they could be sent: ");
   }

@@ -1,11 +1,11 @@
 /**
- * One person's device: answers become private reports, and every report is accounted for. It does not
- * trust the collector: it keeps the limits of the contract itself, holds every series to what its first
- * contract promised, and has a limit of its own (`maxEpsilon`) over all collections.
+ * One respondent's device, which turns answers into reports and charges them to a ledger. It does not trust the collector, and
+ * enforces all limits itself. The types of its methods, with their options, are in rumor.d.ts.
  */
 
 import { concat, fromHex, toHex } from "./bytes.js";
 import { mechanismOf } from "./contract.js";
+import { withOldNames } from "./deprecation.js";
 import { RumorError, formatValue } from "./errors.js";
 import { CeilingError, debit, findRow, setPin, spendingOf, spentOn, totalSpent } from "./ledger.js";
 import { lossOfContract } from "./loss.js";
@@ -20,15 +20,15 @@ import { withRetries, sleep, sendRecords } from "./transport.js";
 const MOST_RECORDS = 1000;
 const MOST_BYTES = 500_000;
 const DAY = 86_400_000;
-// Refusals that name the reports which are their reason: the others go without them.
+// Types of refusals that name reports by index: the others can be sent again without them.
 const NAMES_REPORTS = ["id-conflict", "invalid-report"];
 
-/** What admits reports to a collection that is not open to anybody; only their pages load it. */
+/** Load the module of a collection's admission tokens; null where admission is open. */
 const admissionModule = ({ issuer, admission }) =>
   issuer ? import("./issuing.js") : admission === "open" ? null : import("./admission.js");
 const readState = (kept) => (kept === null ? newState() : checkedState(kept));
 
-/** A report as it is handed out. */
+/** Return a stored row as the `PendingReport` that callers get. */
 const pendingReport = ({ id, contract, question, report }) =>
   ({ id: fromHex(id), contract, question, report: fromHex(report) });
 
@@ -38,20 +38,7 @@ export class Respondent {
   #consent;
   #today;
 
-  /**
-   * Open a person's ledger, making it and its secret on first use.
-   *
-   * `maxEpsilon` bounds what everything costs together. Each series is bounded anyway, by what its first
-   * contract promised; `consent` asks the person when a revision wants more (without it, that is
-   * refused). `today` gives the time that periods and days are counted by.
-   * @param {{
-   *   store?: import("./store.js").Store,
-   *   maxEpsilon?: number,
-   *   consent?: (change: import("./rumor.js").Change) => boolean | Promise<boolean>,
-   *   today?: () => Date,
-   * }} [options]
-   * @returns {Promise<Respondent>}
-   */
+  /** Open the ledger in `store`, making it and its secret on first use. @returns {Promise<Respondent>} */
   static async open({ store, maxEpsilon, consent, today = () => new Date() } = {}) {
     subtle();
     if (maxEpsilon !== undefined && !(maxEpsilon > 0)) {
@@ -66,20 +53,16 @@ export class Respondent {
     return person;
   }
 
-  /**
-   * Reports of these answers, by question id: debited and durable, ready to be sent. All of
-   * them or none: when one would pass a limit, nothing is made. A collection for invited
-   * people needs the `invitation`; one that asks some of its questions takes what was drawn (`asked`).
-   */
+  /** Make reports of `answers` (by question id), charge them and store them durably: all of them or none. */
   async prepare(contract, answers, { invitation } = {}) {
-    // What is wrong there matters only where a token is missing.
+    // A failed enrolment matters only if a token turns out to be missing.
     const missing = contract.issuer && invitation && (await this.enrol(contract, invitation).catch((problem) => problem));
     if (contract.ask) await this.#checkAssigned(contract, Object.keys(answers ?? {}));
     try {
       return await this.#prepare(contract, answers, invitation);
     } catch (reached) {
       if (missing && reached.code === "invitation") throw missing;
-      // Asked outside of the transaction: a person may take their time, and their day end.
+      // Consent is requested outside the transaction: it may take long, and the assigned day may end meanwhile.
       if (!(reached instanceof CeilingError) || !(await this.#askConsent(contract, reached))) throw reached;
     }
     if (contract.ask) await this.#checkAssigned(contract, Object.keys(answers));
@@ -99,52 +82,48 @@ export class Respondent {
       const ceilings = { series: pin.ceiling, device: this.#maxEpsilon };
       const relay = contract.relay && (await import("./relay.js"));
       const seal = relay?.makeSealer(state, contract, scope, Object.keys(answers), this.#today().getTime());
-      const envelopes = [];
+      const reports = [];
       for (const [id, value] of given) {
         const question = contract.question(id);
         const made = await this.#report(state, contract, question, value);
-        const notes = made.mechanism.notes?.(value) ?? [];
-        const told = notes.map((note) => ({ ...note, message: `question '${id}': ${note.message}` }));
+        const notes = (made.mechanism.notes?.(value) ?? []).map((note) => ({ ...note, message: `question '${id}': ${note.message}` }));
         const kept = await debit(state, { ...made, scope }, ceilings, admits?.(id), seal);
         noteCollector(state, kept.id, contract.collector || pin.collector);
-        envelopes.push({ ...opened(kept), told });
+        reports.push(withOldNames({ ...pendingReport(kept), notes }, "PendingReport"));
       }
       setPin(state, pin);
       module?.keepTokens?.(state, scope);
       sampling?.keepAssignment(state, contract, scope);
-      return envelopes;
+      return reports;
     });
   }
 
-  /** Fetch every token that an invitation gives, where an issuer signs them. `prepare` does it as well. */
+  /** Have the issuer sign every token of an invitation, for all questions; `prepare` does so too. */
   async enrol(contract, invitation) {
     await (await admissionModule(contract))?.enrol?.(contract, invitation, (work) => this.#update(work));
   }
 
-  /**
-   * Which questions this person is asked, and on which day: drawn at first, kept ever after. Ask this before
-   * anything is shown; only these questions can be answered, on that day. What is no revision is refused.
-   */
-  async asked(contract) {
+  /** Return the respondent's assignment, drawn at the first call and stored; `prepare` accepts no other questions or day. */
+  async assignment(contract) {
     if (!contract.ask) {
       const questions = contract.questions.map(({ id }) => id);
-      return { questions, of: questions.length, day: null, days: null, open: true };
+      return withOldNames({ questions, total: questions.length, day: null, days: null, open: true }, "Assignment");
     }
     const { drawAssignment } = await import("./assignment.js");
-    return this.#update((state) => drawAssignment(state, contract, this.#dayNumber()));
+    return withOldNames(await this.#update((state) => drawAssignment(state, contract, this.#dayNumber())), "Assignment");
   }
 
   async #checkAssigned(contract, ids) {
     const { checkAssigned } = await import("./assignment.js");
-    // Kept by a transaction of its own: an answer that is refused draws nothing anew.
-    checkAssigned(await this.asked(contract), ids, contract, this.#dayNumber());
+    // A transaction of its own stores the assignment even if the answer is refused.
+    checkAssigned(await this.assignment(contract), ids, contract, this.#dayNumber());
   }
 
   #dayNumber() {
     return Math.floor(this.#today().getTime() / DAY);
   }
 
-  /** The report of one answer, and which permanent answer it is of. */
+  /** Return the report of one answer, with the ledger key of the permanent answer that it is of. */
   async #report(state, { series, digest }, question, value) {
     const mechanism = mechanismOf(question);
     const encoded = await encodedAnswer(mechanism, question.id, value);
@@ -156,7 +135,7 @@ export class Respondent {
     const key = { series, question: question.id, round, cell: memoDigest, epoch, period: "", tag: "" };
     const made = { key, question, mechanism, contract: digest };
     if (question.memo !== "period") {
-      // Fresh noise costs the same whatever was answered before: no tag tells its values apart.
+      // Without memoised noise every report costs the same, so no tag needs to identify the value.
       if (mechanism.isMemoised) key.tag = toHex((await keys.tag.digest()).slice(0, 16));
       const report = mechanism.drawPermanent
         ? mechanism.reportPermanent(await mechanism.drawPermanent(encoded, keys.person, keys.noise), systemDraws())
@@ -169,59 +148,55 @@ export class Respondent {
     return { ...made, report: mechanism.reportPermanent(settled, systemDraws()), settled };
   }
 
-  /** Ask for what a revision wants to spend; remember the answer if it is yes. */
+  /** Ask for consent to the limit that a revision needs, and store it if it is given. */
   async #askConsent(contract, reached) {
     const { requestConsent } = await import("./agreement.js");
     const { pin } = await this.#read((state) => scopeOf(state, contract));
-    const { questions } = await this.asked(contract);
+    const { questions } = await this.assignment(contract);
     return requestConsent(contract, reached, pin, questions, this.#consent, (work) => this.#update(work));
   }
 
-  /** What was made and has not been acknowledged, of one contract or of all. */
+  /** Return the reports that were not acknowledged yet, of one contract or of all. */
   pending(contract) {
     const ours = (row) => !contract || row.contract === contract.digest;
     return this.#read((state) => state.pending.filter(ours).map(pendingReport));
   }
 
-  /** What each question has cost so far. */
+  /** Return the privacy loss of each question so far. */
   spending() {
     return this.#read(spendingOf);
   }
 
-  /** What all reports have cost together, at worst. */
+  /** Return the epsilon of all reports of this device together, at most. */
   spent() {
     return this.#read(totalSpent);
   }
 
-  /** What the series of a contract has cost so far, and what it may cost at most. */
-  async standing(contract) {
+  /** Return the epsilon that the contract's series has cost so far (`spent`), and its limit (`ceiling`). */
+  async budget(contract) {
     const [spent, { pin }] = await this.#read(async (state) => {
       const scope = scopeOf(state, contract);
       return [await spentOn(state, scope), scope];
     });
-    const { ceiling } = pin ?? lossOfContract(contract, (await this.asked(contract)).questions);
+    const { ceiling } = pin ?? lossOfContract(contract, (await this.assignment(contract)).questions);
     return { spent, ceiling };
   }
 
-  /** Take a new secret: permanent answers are drawn anew and cost anew. */
+  /** Take a new secret: memoised noise is drawn anew and costs anew. */
   reset() {
     return this.#update(async (state) => void (state.secret = randomHex(32)));
   }
 
   /**
-   * Send everything that waits for this collection (its series, earlier contracts included).
-   * Being offline is no error: `pending` says how much waits, `problem` why. What is refused
-   * waits as well; where the reason was its invitation, another `invitation` sends the same bytes.
-   * What goes through a relay goes alone, after a random `delay` of up to so many seconds; what was not
-   * sent before its turn was over is dropped, and `dropped` says how many. `arrived` has the ids of the
-   * contract's questions of which a report was taken.
+   * Send every pending report of this series, or only those of `question`. Being offline is no error: unsent and refused
+   * reports wait, and those whose relay turn is over are dropped; the outcome counts them.
    */
   async send(baseUrl, contract, { attempts = 3, pause = 0.25, invitation, delay = 2, question } = {}) {
     const base = String(baseUrl).replace(/\/+$/, "");
     const origin = originOf(base);
     let over, away;
     const outcome = { accepted: 0, duplicates: 0, pending: 0, refused: 0, dropped: 0, problem: null, refusal: null, arrived: [] };
-    // What waits for one collector is not for another one that uses the same name, or says that it revises it.
+    // Reports for one collector are never sent to another that uses its series name or claims to revise it.
     const waiting = () => this.#read((state) => {
       const { name, names } = scopeOf(state, contract);
       const isHere = (scope) => state.pins.find(({ series }) => series === scope)?.collector === origin;
@@ -231,7 +206,7 @@ export class Respondent {
     });
     const now = () => this.#today().getTime();
     for (let group of groupRows(await waiting())) {
-      // Where nobody is reached, what is over is dropped all the same.
+      // Reports whose turn is over are dropped even while offline.
       if (away && !(group[0].expires * 3.6e6 <= now())) continue;
       while (group.length) {
         try {
@@ -246,7 +221,7 @@ export class Respondent {
         } catch (problem) {
           if (!(problem instanceof RumorError)) throw problem;
           if (problem.code === "over") {
-            // A turn is over: kept no longer, and told once all are through.
+            // The turn is over: drop the report, and say so once at the end.
             outcome.dropped += group.length;
             over = problem.message;
             await this.#forget(group);
@@ -270,7 +245,7 @@ export class Respondent {
     return outcome;
   }
 
-  /** What is worth sending at once after a refusal; the others stay as they are, and wait. */
+  /** Return the reports of `group` that can be sent again at once after a `refusal`; the others wait. */
   async #worthResending(refusal, group, contract, invitation) {
     const [row] = group;
     const module = row.token && !row.relay && invitation && (await admissionModule(contract));
@@ -282,16 +257,12 @@ export class Respondent {
     return NAMES_REPORTS.includes(refusal.type) && named.size ? group.filter((_, index) => !named.has(index)) : [];
   }
 
-  /** How many reports can still be taken back, waiting ones among them: of one series or of all. */
-  sent(series) {
+  /** Return how many reports can still be withdrawn, pending ones among them, of one series or of all. */
+  withdrawable(series) {
     return this.#read((state) => (state.sent ?? []).filter((row) => !series || row.series === series).length);
   }
 
-  /**
-   * Take back what was sent to the collector at `baseUrl` (of one series or of all), and what waits for it.
-   * Nothing is refunded; what the collector exported or published before is beyond reach. `left` says how many could not be
-   * asked for now, `problem` why.
-   */
+  /** Withdraw the reports sent to the collector at `baseUrl`, and those pending for it, of one series or of all. */
   async withdraw(baseUrl, { series } = {}) {
     const { mayShowKey, withdrawAll } = await import("./withdrawal.js");
     const base = String(baseUrl).replace(/\/+$/, "");
@@ -304,7 +275,7 @@ export class Respondent {
       }));
   }
 
-  /** Forget the bytes of reports that have arrived (at `origin`) or were dropped, never their cost. */
+  /** Delete the bytes of reports that arrived (at `origin`) or were dropped; their cost stays. */
   #forget(rows, origin) {
     const ids = new Set(rows.map(({ id }) => id));
     return this.#update(async (state) => {
@@ -325,7 +296,9 @@ export class Respondent {
   }
 }
 
-/** A checked answer in the mechanism's own form; a refusal names its question. */
+withOldNames(Respondent.prototype, "Respondent");
+
+/** Return an answer, checked, in the mechanism's own form; an error names the question. */
 async function encodedAnswer(mechanism, id, value) {
   try {
     return await mechanism.encode(value);
@@ -335,7 +308,7 @@ async function encodedAnswer(mechanism, id, value) {
   }
 }
 
-/** Send reports of one question, trying again with growing pauses. */
+/** Send reports of one question, with several attempts. */
 async function deliver(base, group, attempts, pause, now) {
   const [{ contract, question, token, relay }] = group;
   const records = concat(...group.flatMap(({ id, report }) => [fromHex(id), fromHex(report)]));
@@ -346,15 +319,12 @@ async function deliver(base, group, attempts, pause, now) {
   return withRetries(work, attempts, pause);
 }
 
-/**
- * Reports to be sent together: of one contract and question, and not too many. Their order is
- * that of their random ids, and so is that of the groups: neither tells what was answered first.
- */
+/** Group reports into requests, ordered by random ids: the order does not reveal what was answered first. */
 function groupRows(rows) {
   const found = new Map();
   for (const row of [...rows].sort((a, b) => (a.id < b.id ? -1 : 1))) {
     const name = `${row.contract} ${row.question}`;
-    // A token admits one report, and an envelope travels alone.
+    // A report with a token or to a relay needs a request of its own.
     const together = row.token || row.relay ? null : found.get(name)?.at(-1);
     const most = Math.max(1, Math.min(MOST_RECORDS, Math.floor(MOST_BYTES / (16 + row.report.length / 2))));
     if (together && together.length < most) together.push(row);

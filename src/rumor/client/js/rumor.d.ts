@@ -1,27 +1,29 @@
-/** Rumor in the browser: private reports, made on the person's own device. */
+/** Rumor in the browser: reports under local differential privacy, randomised on the respondent's own device. */
 
-/** Something breaks a stated rule; the message is one sentence. */
+/** An error with a stated rule; the message is one sentence. */
 export class RumorError extends Error {
   readonly name: "RumorError";
   /** For programs, and for pages in other languages. */
   readonly code:
     | "insecure" // the page is not a secure context
     | "contract" // the contract breaks a rule
-    | "digest" // it is not the contract that was expected
+    | "digest" // the contract has another digest than the expected one
     | "closed" // the collection takes no more answers
     | "answer" // the answer does not fit its question
-    | "asked" // the question was not drawn for this person, or another day was
-    | "invitation" // the collection is for invited people
-    | "issuer" // whoever signs tokens cannot be reached, and none is left
-    | "turn" // this question has had its report in the present turn
-    | "over" // the turn of a report was over before it could be sent
-    | "revision" // it is no further revision of the contract that was answered
-    | "consent" // it may cost more than was agreed, and the person did not agree
-    | "limit" // a limit on reports or on epsilon would be passed
-    | "state" // what is kept of the person is damaged
+    | "asked" // the question is not assigned to this respondent, or not today
+    | "invitation" // the collection needs a valid invitation
+    | "issuer" // the issuer of tokens cannot be reached, and no signed token is left
+    | "turn" // this question already has a report in the current turn of the relay
+    | "over" // the turn of a report ended before the report could be sent
+    | "revision" // the contract is not a later revision of the answered one
+    | "consent" // the contract may cost more than was agreed, and the respondent did not agree
+    | "limit" // a limit on reports or on epsilon would be exceeded
+    | "state" // the stored ledger is damaged
     | "storage" // the browser's storage is missing or cannot be used
     | "unreachable" // the collector cannot be reached just now
     | "refused"; // the collector refuses the request
+  /** Of code "invitation": set where the form is right and the checksum is wrong. */
+  readonly reason?: "mistyped";
   constructor(code: string, message: string);
 }
 
@@ -30,87 +32,94 @@ export type Kind = "choice" | "ordered" | "set" | "text" | "words" | "number" | 
 /** A choice by label or number, a text, a number, a list of options, or an object of keys and numbers. */
 export type Answer = string | number | readonly (string | number)[] | Record<string, number>;
 
-/** A question, with the members that the contract has. */
+/** A question, with the members of the contract. */
 export interface Question {
   readonly id: string;
   readonly kind: Kind;
   readonly text: string;
-  /** What one report costs. */
+  /** The privacy loss of one report. */
   readonly epsilon: number;
   readonly mechanism: { readonly name: string; readonly [parameter: string]: unknown };
   readonly reports_per_person: number;
   readonly retention_days: number | null;
   /** Of a choice, a set or key-value data; null where values have no names. */
   readonly labels?: readonly string[] | null;
-  /** Of a joint question: what makes up an answer. */
+  /** Of a joint question: the parts of an answer. */
   readonly parts?: readonly { readonly id: string; readonly labels: readonly string[] }[] | null;
-  /** Of key-value data: the digest of the round before. */
+  /** Of key-value data: the digest of the previous round's contract. */
   readonly parent?: string | null;
-  /** The first answer of a period stands for all of it; where left out, each value for itself. */
+  /** "period": the first answer of a period is reported throughout that period. Absent: memoised per value. */
   readonly memo?: "period";
   readonly period_days?: number;
 }
 
-/** A contract whose every member was checked. */
+/** A contract, every member of which was checked. */
 export interface Contract {
   readonly digest: string;
   readonly name: string;
   readonly series: string;
   readonly contact: string;
-  /** The origin that it was fetched from; empty where that is not known. */
+  /** The origin that the contract was fetched from; empty where unknown. */
   readonly collector: string;
   /** Who may answer. */
   readonly admission: "open" | "invited" | "blind";
   readonly revision: number;
   /** The digest of the contract that this one revises. */
   readonly previous: string | null;
-  /** What the whole series may cost one person at most, all revisions together, where said. */
+  /** The limit on what the whole series, all revisions together, may cost one respondent; null: none stated. */
   readonly series_epsilon: number | null;
-  /** How few of the questions, and of how many days one, each person is asked; null: all, on any day. */
+  /** The sampling design: how many questions, and of how many days one, each respondent is assigned; null: all, on any day. */
   readonly ask: { readonly questions?: number; readonly days?: number; readonly starts?: string } | null;
-  /** Who passes sealed reports on, where they do not go to the collector directly. */
+  /** The relay that forwards sealed reports; null: reports go to the collector directly. */
   readonly relay: {
     readonly url: string;
     readonly key: string;
+    /** The minimum batch size. */
     readonly crowd: number;
     readonly days: number;
     /** Hours of a turn: at most one report per question in each. Absent without turns. */
     readonly turn_hours?: number;
   } | null;
-  /** Two questions whose reports of one person may be joined; null: none. */
+  /** Two questions whose reports are linked by respondent; null: none. */
   readonly linked: readonly [string, string] | null;
-  /** Who signs tokens that nobody can trace, and its key for each question; null: nobody. */
+  /** The issuer of blind tokens, with its public key for each question; null: none. */
   readonly issuer: { readonly url: string; readonly keys: Readonly<Record<string, string>> } | null;
   readonly questions: readonly Question[];
-  /** The question with this id; throws where there is none. */
+  /** Return the question with this id, or throw where there is none. */
   question(id: string): Question;
 }
 
-/** The contract that a collector serves at this address, checked; `digest` pins it. */
+/** Fetch and check the contract at `url`; `digest` pins it. */
 export function fetchContract(url: string, options?: { digest?: string }): Promise<Contract>;
 
-/** A contract from its JSON: a text, or what JSON.parse made of it. */
+/** Check a contract given as JSON: a text, or the result of JSON.parse. */
 export function parseContract(json: unknown, options?: { digest?: string; collector?: string }): Promise<Contract>;
 
-/** A report ready to be sent: the same id and bytes however often it is tried. */
-export interface Envelope {
+/** A report that is ready to be sent; its id and bytes are the same at every attempt. */
+export interface PendingReport {
   readonly id: Uint8Array;
-  /** The digest of the contract that it was made under. */
+  /** The digest of the contract that the report was made under. */
   readonly contract: string;
   readonly question: string;
   readonly report: Uint8Array;
-  /** What the person should be told of how the answer was taken; only where it was made just now. */
+  /** What to tell the respondent about how the answer was taken; only on reports that `prepare` returns. */
+  readonly notes?: readonly Note[];
+  /** @deprecated the old name of `notes` */
   readonly told?: readonly Note[];
 }
+
+/** @deprecated the old name of `PendingReport` */
+export type Envelope = PendingReport;
 
 /** How an answer was taken that does not quite fit its question; a device refuses none. */
 export type Note = { readonly message: string } & (
   | { readonly code: "clipped"; readonly low: number; readonly high: number }
-  | { readonly code: "over-cap"; readonly cap: number }
+  /** `kept`: that many of the options were kept at random. Absent: the report is drawn from all of them. */
+  | { readonly code: "over-cap"; readonly cap: number; readonly kept?: number }
   | { readonly code: "unnamed" }
 );
 
-/** What one question has cost so far. */
+/** The privacy loss of one question so far. */
 export interface Spending {
   series: string;
   question: string;
@@ -120,172 +129,190 @@ export interface Spending {
   epsilon: number;
 }
 
-/** What became of reports. */
+/** The result of sending reports. */
 export interface Outcome {
   accepted: number;
   /** Reports that the collector had already. */
   duplicates: number;
   /** Reports that wait on this device. */
   pending: number;
-  /** Those of them that the collector refused just now: it is closed, say. */
+  /** Pending reports that the collector refused just now, for example because it is closed. */
   refused: number;
-  /** Reports that were dropped now because their turn was over; what they cost stays spent. */
+  /** Reports that were dropped because their turn was over; their epsilon stays spent. */
   dropped: number;
-  /** Why some wait or were dropped, in a sentence. */
+  /** Why some reports wait or were dropped, in a sentence. */
   problem: string | null;
-  /** The type of the refusal, where the collector refused; null where it was not reached. */
+  /** The type of the collector's refusal; null where it was not reached. */
   refusal: string | null;
-  /** The ids of the contract's questions of which a report was taken now. */
+  /** The ids of the contract's questions of which a report was accepted now. */
   arrived: string[];
 }
 
-/** What became of reports that were taken back. */
+/** The result of withdrawing reports. */
 export interface Withdrawal {
-  /** Reports that were at the collector, and have left its store and counts. */
+  /** Reports that the collector had, and has deleted from its store and counts. */
   withdrawn: number;
-  /** Reports that were not there. */
+  /** Reports that the collector did not have. */
   absent: number;
-  /** Reports that could not be asked for now: their keys are kept. */
+  /** Reports whose withdrawal failed for now; their keys are kept. */
   left: number;
   /** Why some are left, in a sentence. */
   problem: string | null;
-  /** The type of the refusal, where the collector refused. */
+  /** The type of the collector's refusal. */
   refusal: string | null;
 }
 
-/** Where a ledger is kept: one value, one writer at a time. */
+/** Where a ledger is stored: one value, one writer at a time. */
 export interface Store {
   /**
-   * Call `work` with what is kept (or null), alone; keep the `state` that it returns, durably,
-   * before passing on its `result`; keep nothing where it throws.
+   * Call `work` with the stored state (or null) while no other transaction runs. Store the `state` that it returns
+   * durably before passing on its `result`; store nothing where it throws.
    */
   transaction<T>(work: (state: any) => Promise<{ state?: any; result: T }>): Promise<T>;
 }
 
-/** In the browser's IndexedDB, shared by all tabs of an origin. */
+/** A store in the browser's IndexedDB, shared by all tabs of an origin. */
 export class BrowserStore implements Store {
   constructor(name?: string);
   transaction<T>(work: (state: any) => Promise<{ state?: any; result: T }>): Promise<T>;
 }
 
-/** In memory: for tests, and for programs that keep it otherwise (`toString` gives JSON). */
+/** A store in memory: for tests, and for programs that keep the state themselves (`toString` gives JSON). */
 export class MemoryStore implements Store {
   constructor(state?: unknown);
   toString(): string;
   transaction<T>(work: (state: any) => Promise<{ state?: any; result: T }>): Promise<T>;
 }
 
-/** What a person is asked: may this series cost more than they agreed to so far? */
-export interface Change {
+/** A request for consent: may this series cost more than the respondent agreed to so far? */
+export interface ConsentRequest {
   contract: Contract;
-  /** What it has cost them so far. */
+  /** The epsilon that the series has cost so far. */
   spent: number;
-  /** What they agreed that it may cost at most. */
+  /** The limit that the respondent agreed to. */
   before: number;
-  /** What it may cost at most from now on, if they agree. */
+  /** The limit that would hold from now on. */
   after: number;
 }
 
-/** What one person is asked, drawn at random and kept on the device. */
-export interface Asked {
+/** @deprecated the old name of `ConsentRequest` */
+export type Change = ConsentRequest;
+
+/** The questions and the day assigned to one respondent, drawn at random once and stored on the device. */
+export interface Assignment {
   /** The ids of the questions, in the order of the contract. */
   questions: string[];
-  /** How many the contract has. */
-  of: number;
-  /** The one day in UTC on which they answer (YYYY-MM-DD), and out of how many; null where any will do. */
+  /** The number of questions of the contract. */
+  total: number;
+  /** The one day in UTC on which to answer (YYYY-MM-DD), and the number of days it was drawn from; null: any day. */
   day: string | null;
   days: number | null;
   /** Whether today is that day. */
   open: boolean;
+  /** @deprecated the old name of `total` */
+  readonly of: number;
 }
 
-/** One person's device: a secret, a ledger, and the reports made with them. */
+/** @deprecated the old name of `Assignment` */
+export type Asked = Assignment;
+
+/** One respondent's device: a secret, a ledger, and the reports made with them. */
 export class Respondent {
   private constructor();
   /**
-   * The store is a BrowserStore by default; `maxEpsilon` bounds what everything costs together. Each series
-   * is bounded anyway, by what its first contract promised; `consent` asks the person when a revision
-   * wants more (without it, that is refused). `today` gives the time that periods and days are counted by.
+   * Open the ledger in `store` (a BrowserStore by default), making it and its secret on first use.
+   *
+   * `maxEpsilon` limits the epsilon of all collections together. Each series is limited to what its first contract
+   * promised; `consent` asks the respondent when a revision needs more (without it, such a revision is refused).
+   * `today` gives the time that periods and days are counted by.
    */
   static open(options?: {
     store?: Store;
     maxEpsilon?: number;
-    consent?: (change: Change) => boolean | Promise<boolean>;
+    consent?: (request: ConsentRequest) => boolean | Promise<boolean>;
     today?: () => Date;
   }): Promise<Respondent>;
-  /** Which questions this person is asked, and on which day: drawn at first, kept ever after. What `prepare` would refuse as no revision is refused. */
-  asked(contract: Contract): Promise<Asked>;
-  /** Reports of these answers, debited and durable: all of them or none. */
+  /** Return the respondent's assignment under `contract`, drawn at the first call and stored. Refuses a contract that `prepare` refuses as no revision. */
+  assignment(contract: Contract): Promise<Assignment>;
+  /** Make reports of `answers` (by question id), charge them and store them durably: all of them or none. */
   prepare(
     contract: Contract,
     answers: Record<string, Answer>,
     options?: { invitation?: string },
-  ): Promise<Envelope[]>;
-  /** Fetch every token that an invitation gives, of all questions, where an issuer signs them; `prepare` does it too. */
+  ): Promise<PendingReport[]>;
+  /** Have the issuer sign every token of an invitation, for all questions; `prepare` does so too. */
   enrol(contract: Contract, invitation: string): Promise<void>;
-  /** What was made and has not been acknowledged, of one contract or of all. */
-  pending(contract?: Contract): Promise<Envelope[]>;
-  /** What each question has cost so far. */
+  /** Return the reports that were not acknowledged yet, of one contract or of all. */
+  pending(contract?: Contract): Promise<PendingReport[]>;
+  /** Return the privacy loss of each question so far. */
   spending(): Promise<Spending[]>;
-  /** What everything has cost together, at worst. */
+  /** Return the epsilon of all reports of this device together, at most. */
   spent(): Promise<number>;
-  /** What the contract's series has cost so far, and what it may cost at most on this device. */
-  standing(contract: Contract): Promise<{ spent: number; ceiling: number }>;
-  /** Take a new secret: permanent answers are drawn anew and cost anew. */
+  /** Return the epsilon that the contract's series has cost so far (`spent`), and its limit on this device (`ceiling`). */
+  budget(contract: Contract): Promise<{ spent: number; ceiling: number }>;
+  /** Take a new secret: memoised noise is drawn anew and costs anew. */
   reset(): Promise<void>;
   /**
-   * Send everything that waits for this collection; `pause` is the first, in seconds. A report that
-   * was refused for its invitation goes out with this one, the same bytes at no further cost. What
-   * goes through a relay goes after a random `delay` of up to so many seconds (2). Only reports of `question` where it is said.
+   * Send every pending report of this collection, or only those of `question`.
+   *
+   * `pause` is the first pause between attempts, in seconds. A report that was refused for its invitation is sent with
+   * this `invitation`: the same bytes at no further cost. Reports to a relay are sent after a random delay of up to
+   * `delay` seconds (by default 2).
    */
   send(
     baseUrl: string,
     contract: Contract,
     options?: { attempts?: number; pause?: number; invitation?: string; delay?: number; question?: string },
   ): Promise<Outcome>;
-  /** How many reports can still be taken back, waiting ones among them. */
-  sent(series?: string): Promise<number>;
-  /** Take back what was sent, and what waits, of one series or of all; nothing is refunded. */
+  /** Return how many reports can still be withdrawn, pending ones among them, of one series or of all. */
+  withdrawable(series?: string): Promise<number>;
+  /** Withdraw sent and pending reports, of one series or of all; spent epsilon stays spent. */
   withdraw(baseUrl: string, options?: { series?: string }): Promise<Withdrawal>;
+  /** @deprecated the old name of `assignment` */
+  readonly asked: (contract: Contract) => Promise<Assignment>;
+  /** @deprecated the old name of `withdrawable` */
+  readonly sent: (series?: string) => Promise<number>;
+  /** @deprecated the old name of `budget` */
+  readonly standing: (contract: Contract) => Promise<{ spent: number; ceiling: number }>;
 }
 
-/** What so many reports of one unchanged answer cost together, in one round. */
+/** Return the epsilon of this many reports of one unchanged answer together, in one round. */
 export function epsilonAfter(question: Question, reports: number): number;
 
-/** What a question costs one person: exact, rounded up. */
+/** Return the privacy losses of a question for one respondent: exact, rounded up. */
 export function lossOf(question: Question): {
-  /** One report. */
+  /** Of one report. */
   report: number;
-  /** One answer: a report in this round and in each that follows. */
+  /** Of one answer: a report in this round and in each later one. */
   answer: number;
-  /** As many answers as may be given, all of them the same. */
+  /** Of all reports that may be asked for, if the answer stays the same. */
   unchanged: number;
-  /** As many answers as may be given, another one (or in another period) every time. */
+  /** Of all reports that may be asked for, if every answer (or period) is another one. */
   most: number;
-  /** In how many rounds it is asked (usually one), and in which of them it is. */
+  /** The number of rounds (usually one), and which of them this is. */
   rounds: number;
   round: number;
 };
 
-/** What everything that a contract asks costs one person: the questions that were `drawn`, or the sumOfLargest that may be. */
+/** Return the privacy loss of a contract for one respondent: of the `drawn` questions, or else of the costliest that may be drawn. */
 export function lossOfContract(contract: Contract, drawn?: readonly string[]): {
-  /** The most, as it stands. */
+  /** The largest possible loss under this contract. */
   most: number;
-  /** What a device holds the whole series to when it meets this contract first. */
+  /** The limit that a device sets on the series when it answers this contract first. */
   ceiling: number;
 };
 
-/** A part of what a report says. `labels` names each bit, where bits have names; `of` the parts of an answer that it is about. */
+/** A part of a report's description. `labels` names each bit, where bits have names; `of` names the parts of a joint answer that it reports on. */
 export type Part =
   | { name: string; kind: "bits"; value: (0 | 1)[]; labels?: readonly string[]; of?: readonly string[] }
   | { name: string; kind: "number"; value: number }
   | { name: string; kind: "text"; value: string };
 
 /**
- * How likely chance makes what a report says of one's `own` answer, and of each `other` where that is one
- * number. `of` says what: a `bit` is 1, the `answer` is told, it is in the `set`, the `number` stands for it or
- * lies `near` it, it is in the `box`, a bit that the `word` sets is 1, the bit is 1 at the two `ends`, or what is
- * told is the `truth`.
+ * Probabilities of what a report says: of the `own` answer, and of each `other` one where that is a single number. `of`
+ * says of what: that a `bit` is 1, that the `answer` is reported, that it is in the `set`, that the `number` stands for it
+ * or lies `near` it, that it is in the `box`, that a bit of the `word` is 1, that the bit is 1 at the two `ends` of the
+ * range, or that the report is the `truth`.
  */
 export interface Coins {
   of: "bit" | "answer" | "set" | "number" | "near" | "box" | "word" | "ends" | "truth" | "chosen" | "held" | "pick" | "both";
@@ -293,7 +320,7 @@ export interface Coins {
   other: number | null;
 }
 
-/** What a report says, for people to look at. */
+/** Describe a report to the respondent: in a sentence, with probabilities, and by its parts. */
 export function describeReport(
   question: Question,
   report: Uint8Array,
@@ -304,40 +331,41 @@ export interface Mechanism {
   kind: Kind;
   /** Bytes of a report. */
   width: number;
-  /** The digest of everything public that turns a value into its permanent answer. */
-  cell: string;
-  /** What one report costs, from the thresholds: exact, rounded up. */
+  /** The digest of everything public that determines the permanent noise of a value. */
+  memoDigest: string;
+  /** The privacy loss of one report, from the thresholds: exact, rounded up. */
   epsilon: number;
-  /** What n reports of one unchanged value cost. */
+  /** Return the loss of n reports of one unchanged value. */
   epsilonAfter(n: number): number;
-  /** The same for reports made by several mechanisms of one cell, so many of each. */
+  /** Return the loss of reports of one permanent answer by several mechanisms with one memo digest: [mechanism, number of reports]. */
   epsilonComposed(made: [Mechanism, number][]): number;
-  /** What n reports of one unchanged value cost, and as many in each further round. */
+  /** Return the loss of n reports of one unchanged value in this round and in each later one. */
   epsilonAllRounds(n: number): number;
-  /** Whether reports of one value share a permanent answer that protects them together. */
+  /** Whether reports of one value share permanent noise. */
   isMemoised: boolean;
-  /** Whether it may be asked once only. */
-  once?: boolean;
+  /** Whether a respondent may be asked once only. */
+  isOneTime?: boolean;
   round: number;
   rounds: number;
-  /** A checked value in the mechanism's own form, or a promise of it. */
+  /** Return a checked value in the mechanism's own form, or a promise of it. */
   encode(value: unknown): any;
-  /** What to tell of how a value is taken, where it does not quite fit. */
+  /** Return notes on how a value is taken that does not quite fit. */
   notes?(value: any): Note[];
-  /** What tells a value from others, however it was written. */
+  /** Return a text that identifies the value, however it was written. */
   identity(code: any, value: any): string;
-  /** The reference draw. */
+  /** Draw a report: the reference draw. */
   draw(code: any, draws: any): Uint8Array;
-  /** The permanent answer: `noise` decides its coins, `person` what ignores the value. */
+  /** Draw the permanent answer: `noise` keys its coins, `person` what does not depend on the value. */
   drawPermanent?(code: any, person: any, noise: any): Promise<Uint8Array>;
-  /** A report of a permanent answer: fresh noise on top of it. */
+  /** Draw a report of a permanent answer: instantaneous noise on top of it. */
   reportPermanent?(settled: Uint8Array, draws: any): Uint8Array;
-  /** Which values a report supports, and how likely it is of those that it does and of those that it does not, times a common factor. */
+  /** Return a test of which values a report supports. */
   supports?(report: Uint8Array): (code: number) => boolean;
+  /** The probabilities of a report under a supported and under another value, times a common factor. */
   odds?: [bigint, bigint];
   coins?: Coins | ((report: Uint8Array) => Coins);
-  /** What a report is, in a sentence. */
+  /** A sentence on what a report is. */
   caption: string;
-  /** What a report says. */
+  /** Return the parts of a report. */
   parts(report: Uint8Array): Part[];
 }

@@ -1,4 +1,4 @@
-/** Rumor in the browser: private reports, made on the person's own device. */
+/** Rumor in the browser: reports under local differential privacy, randomised on the respondent's own device. */
 
 export { describeReport, fetchContract, parseContract } from "./contract.js";
 export { RumorError } from "./errors.js";

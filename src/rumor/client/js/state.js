@@ -1,7 +1,6 @@
 /**
- * What a store keeps of a person: plain data. A state of version 1 is read as one of version 2:
- * its rows are of answers that were keyed otherwise, so each stays charged on its own, and no new
- * report is ever added to one of them.
+ * The state that a store keeps of a respondent: plain data. A state of version 1 is migrated to version 2. Its rows are of
+ * answers that were keyed in another way, so they stay charged, and no new report is ever added to one of them.
  */
 
 import { toHex } from "./bytes.js";
@@ -10,11 +9,11 @@ import { areWithdrawalKeys } from "./withdrawal-keys.js";
 
 const VERSION = 2;
 
-/** A new ledger with a new secret. */
+/** Return a new ledger with a new secret. */
 export const newState = () =>
   ({ rumor: VERSION, secret: randomHex(32), answers: [], mechanisms: [], pins: [], pending: [] });
 
-/** Random bytes in hexadecimal. */
+/** Return random bytes in hexadecimal. */
 export const randomHex = (size) => toHex(crypto.getRandomValues(new Uint8Array(size)));
 
 const isHex = (value, size = "*") => typeof value === "string" && RegExp(`^([0-9a-f]{2})${size}$`).test(value);
@@ -43,7 +42,7 @@ const IS_VALID = {
     isListOf(state.mechanisms, (row) => areTexts(row.digest, row.description?.name)) &&
     isListOf(state.pins, (row) => areTexts(row.series, row.contract, row.agreed) && isCount(row.revision) && isLoss(row.ceiling) && typeof (row.way ?? {}) === "object") &&
     isListOf(state.pending, isPendingRow) &&
-    // What was drawn of many questions and days; a ledger from before has nothing of it.
+    // Assignments and the rows below are absent in ledgers of older versions.
     isListOf(state.asked ?? [], (row) => areTexts(row.series, row.contract ?? "", row.question)) &&
     isListOf(state.days ?? [], (row) =>
       areTexts(row.series, row.contract ?? "", row.starts, row.met ?? "", row.day) && isCount(row.days)) &&
@@ -52,13 +51,13 @@ const IS_VALID = {
     isListOf(state.tokens ?? [], ({ number, ...row }) => isHour(number) && Object.values(row).every((value) => isHex(value))),
 };
 
-/** What a store kept, in its newest form, or the sentence that says that it is damaged. */
+/** Return a stored state in the present version; throw where it is damaged. */
 export function checkedState(state) {
   const version = state?.rumor;
   if (Number.isInteger(version) && Object.hasOwn(IS_VALID, version) && isHex(state.secret, "{32}") && areWithdrawalKeys(state.sent) && IS_VALID[version](state)) {
     return version === VERSION ? state : migrate(state);
   }
-  // The sentence shows nothing of it: it may hold the secret.
+  // The message shows nothing of the state, which may hold the secret.
   throw new RumorError("state", "a person's ledger must be intact and of version 1 or 2; the one in this storage is not");
 }
 
@@ -67,7 +66,7 @@ function migrate({ secret, spending, pending, sent = [] }) {
     ...row,
     cell: `version 1: ${mechanism}`,
     period: "",
-    // The cost of several reports was rounded to the nearest, after a few steps in doubles.
+    // Version 1 rounded the loss of several reports to the nearest double; this bounds it from above.
     epsilon: reports > 1 ? epsilon * (1 + 1e-12) : epsilon,
     made: [{ mechanism, reports }],
   }));

@@ -1,17 +1,9 @@
-/** Where a person's ledger is kept: one value, read and written by one writer at a time. */
+/** Stores for a respondent's ledger: one value, read and written by one transaction at a time (`Store` in rumor.d.ts). */
 
 import { RumorError } from "./errors.js";
 import { subtle } from "./randomness.js";
 
-/**
- * What a store does: it calls `work` with what is kept (or null), alone, keeps the `state` that it
- * returns (durably, before the promise is kept; nothing if it throws) and passes on its `result`.
- *
- * @typedef {object} Store
- * @property {(work: (state: any) => Promise<{ state?: any, result?: any }>) => Promise<any>} transaction
- */
-
-/** A store that forgets when the page goes: for tests, and for programs that keep it otherwise. */
+/** A store in memory, lost with the page: for tests, and for programs that keep the state themselves. */
 export class MemoryStore {
   #kept;
   #turn = Promise.resolve();
@@ -20,7 +12,7 @@ export class MemoryStore {
     this.#kept = JSON.stringify(state);
   }
 
-  /** What is kept, as JSON. */
+  /** Return the stored state as JSON. */
   toString() {
     return this.#kept;
   }
@@ -37,8 +29,8 @@ export class MemoryStore {
 }
 
 /**
- * A store in the browser (IndexedDB), shared by all tabs of an origin. The Web Locks of the
- * browser let one of them write at a time, so that two cannot both spend what is left.
+ * A store in the browser's IndexedDB, shared by all tabs of an origin. A Web Lock lets one of them run at a time, so that two
+ * tabs cannot both spend the same budget.
  */
 export class BrowserStore {
   #name;
@@ -79,7 +71,7 @@ export class BrowserStore {
   }
 }
 
-/** What a request or transaction of IndexedDB gives once it is done. */
+/** Return a promise of `result()`, resolved when a request or transaction of IndexedDB fires `event`. */
 function completed(task, event, result) {
   return new Promise((resolve, reject) => {
     task[event] = () => resolve(result());

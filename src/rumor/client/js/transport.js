@@ -1,29 +1,30 @@
 /**
- * Speaking to a collector, and saying no more than one must: no cookies, no referrer, no
- * redirects. Only the answer of a real collector counts; anything else counts as being offline.
+ * Requests to a collector, relay or issuer, without cookies, referrer or redirects. Only well-formed answers of a collector
+ * count; anything else counts as being offline.
  */
 
 import { RumorError, formatValue } from "./errors.js";
 
 const PROBLEM = "urn:rumor:problem:";
-// Problems that pass by themselves.
+// Types of problems that pass by themselves.
 const TRANSIENT = ["rate", "unavailable", "timeout", "failed"];
 
 const LONGEST_PAUSE = 30;
 
-export const sleep = (count) => new Promise((resume) => setTimeout(resume, 1000 * count));
+/** Wait for a number of seconds. */
+export const sleep = (seconds) => new Promise((resume) => setTimeout(resume, 1000 * seconds));
 
-/** The collector cannot be reached just now. */
+/** Return the error of a server that cannot be reached now; `wait` is the pause in seconds that it asked for. */
 export const unreachable = (sentence, wait = 0) => Object.assign(new RumorError("unreachable", sentence), { wait });
 
 /**
- * The JSON object that a collector answers with. Throws a RumorError: "unreachable" (with the
- * seconds to `wait`), or "refused" (with the `type` of the problem and the `indices` it names).
+ * Send a request and return the JSON object of the answer. Throws a RumorError: "unreachable" (with the seconds to `wait`),
+ * or "refused" (with the `type` of the problem and the `indices` that it names).
  * @param {string} url
  * @param {RequestInit} [options]
- * @param {number} [good] the status of a real answer
+ * @param {number} [expected] the status of a successful answer
  */
-export async function request(url, options = {}, good = 200) {
+export async function request(url, options = {}, expected = 200) {
   let response, answer;
   try {
     response = await fetch(url, {
@@ -35,7 +36,7 @@ export async function request(url, options = {}, good = 200) {
     throw unreachable(`${url} cannot be reached (${problem.cause?.message ?? problem.message})`);
   }
   const object = answer && typeof answer === "object" ? answer : {};
-  if (response.status === good && object === answer) return object;
+  if (response.status === expected && object === answer) return object;
   const wait = Number(/^\d{1,5}$/.exec(response.headers.get("Retry-After") ?? "")?.[0] ?? 0);
   if (response.ok) throw unreachable(`${url} does not answer as a collector does`);
   const type = String(object.type).startsWith(PROBLEM) ? object.type.slice(PROBLEM.length) : null;
@@ -46,8 +47,8 @@ export async function request(url, options = {}, good = 200) {
 }
 
 /**
- * Do `work`, up to `attempts` times where the collector cannot be reached: after growing pauses (in seconds),
- * and no sooner than it asks for; where it asks for a long pause, not now.
+ * Run `work` up to `attempts` times while the server cannot be reached, after growing pauses (from `pause` seconds), but no
+ * sooner than the server asks for. Where it asks for a long pause, give up for now.
  */
 export async function withRetries(work, attempts, pause = 0.25) {
   for (let left = attempts - 1; ; left--) {
@@ -55,7 +56,7 @@ export async function withRetries(work, attempts, pause = 0.25) {
       return await work();
     } catch (problem) {
       if (problem.code !== "unreachable" || left <= 0 || problem.wait > LONGEST_PAUSE) throw problem;
-      // Jitter keeps devices that were cut off together from coming back together.
+      // Jitter spreads devices that lost their connection at the same time.
       await sleep(Math.max(problem.wait, pause) * (1 + 0.6 * Math.random()));
       pause = Math.min(2 * pause, LONGEST_PAUSE);
     }
@@ -63,13 +64,8 @@ export async function withRetries(work, attempts, pause = 0.25) {
 }
 
 /**
- * Send records of id and report; returns when all are durable at the collector.
- * @param {string} base
- * @param {string} digest
- * @param {string} question
- * @param {Uint8Array} records
- * @param {number} count
- * @param {string} [token] what admits one report, where the collection asks for it
+ * Send records (id and report each); returns when the collector has stored all of them.
+ * @param {string} [token] the admission token, where the collection needs one
  * @returns {Promise<{ accepted: number, duplicates: number }>}
  */
 export async function sendRecords(base, digest, question, records, count, token) {

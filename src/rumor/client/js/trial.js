@@ -1,6 +1,6 @@
 /**
- * Reports of an answer that are never sent, so that a person sees what chance makes of it. Nothing of them is
- * kept or counted: the noise is that of people who do not exist, and tells nothing of the one that will be drawn.
+ * Trial reports of an answer, which are never sent: they show a respondent how noise changes it. Nothing of them is stored
+ * or counted. Memoised noise is drawn from a fresh random secret, so a trial report tells nothing about the real one.
  */
 
 import { toHex } from "./bytes.js";
@@ -8,16 +8,19 @@ import { mechanismOf } from "./contract.js";
 import { keysOf } from "./permanent.js";
 import { systemDraws } from "./randomness.js";
 
-/** So many reports of an answer. @returns {Promise<Uint8Array[]>} */
-export async function drawTrialReports(question, value, times) {
+/**
+ * Draw `count` independent reports of the answer `value` to `question`.
+ * @returns {Promise<Uint8Array[]>}
+ */
+export async function drawTrialReports(question, value, count) {
   const mechanism = mechanismOf(question);
   const encoded = await mechanism.encode(value);
   const reports = [];
-  for (let i = 0; i < times; i++) {
+  for (let i = 0; i < count; i++) {
     if (!mechanism.drawPermanent) reports.push(mechanism.draw(encoded, systemDraws()));
     else {
-      const nobody = crypto.getRandomValues(new Uint8Array(32));
-      const keys = keysOf(nobody, "rehearsal", question.id, toHex(nobody), mechanism.identity(encoded, value));
+      const secret = crypto.getRandomValues(new Uint8Array(32));
+      const keys = keysOf(secret, "rehearsal", question.id, toHex(secret), mechanism.identity(encoded, value));
       reports.push(mechanism.reportPermanent(await mechanism.drawPermanent(encoded, keys.person, keys.noise), systemDraws()));
     }
   }

@@ -1,6 +1,6 @@
 /**
- * Taking reports back: their keys are shown, those of one question at a time. A report under a signed token
- * that goes through a relay has a request of its own, with the token: it may not have arrived yet.
+ * Withdrawal of reports by their keys, one request per question. A report with a blind token that goes through a relay needs
+ * a request of its own, with the token, since it may not have arrived yet.
  */
 
 import { fromHex } from "./bytes.js";
@@ -11,9 +11,9 @@ const MOST_KEYS = 1000;
 const ATTEMPTS = 3;
 
 /**
- * Whether the key of a report may be shown to the collector at `origin`: a namesake would say that it has no
- * such report, and the key would be lost. A row from before names no collector: the pin of its contract does, or else
- * that of the first collector of its series. Where nobody knows the collector, anybody may be it.
+ * Return whether a withdrawal key may be shown to the collector at `origin`. Another collector of the same series name would
+ * answer that it has no such report, and the key would be lost. Rows of older versions name no collector: then the pin of the
+ * contract does, or the first pin of the series. Where no collector is known, any may be asked.
  */
 export function mayShowKey({ pins }, { collector, contract, series }, origin) {
   const pin = pins.find((each) => each.contract === contract) ?? pins.find((each) => each.series === series);
@@ -22,7 +22,7 @@ export function mayShowKey({ pins }, { collector, contract, series }, origin) {
 }
 
 /**
- * Take back the reports of these rows; `forget` is told of each group that is gone.
+ * Withdraw the reports of these rows; calls `forget` with the ids of each group that was withdrawn.
  * @param {string} base
  * @param {{ id: string, key: string, contract: string, question: string, token?: string }[]} rows
  * @param {(ids: Set<string>) => Promise<unknown>} forget
@@ -38,7 +38,7 @@ export async function withdrawAll(base, rows, forget) {
       outcome.absent += absent;
     } catch (problem) {
       if (!(problem instanceof RumorError)) throw problem;
-      // Who waited in vain once waits for nothing more.
+      // After one group failed every attempt, the others get one attempt each.
       if (problem.code === "unreachable") attempts = 1;
       outcome.left += group.length;
       Object.assign(outcome, { problem: problem.message, refusal: problem.type ?? null });
@@ -47,7 +47,7 @@ export async function withdrawAll(base, rows, forget) {
   return outcome;
 }
 
-/** Returns when all of these are gone from the collector. */
+/** Withdraw one group; returns when the collector has deleted all of it. */
 async function withdraw(base, group) {
   const url = `${base}/v1/withdrawals`;
   const [{ contract, question, token }] = group;
@@ -58,7 +58,7 @@ async function withdraw(base, group) {
   throw unreachable(`${url} does not answer as a collector does; got ${formatValue({ withdrawn, absent })}`);
 }
 
-/** Of one contract and question, not too many, in the order of their random ids. */
+/** Group rows by contract and question into requests of limited size, in the order of their random ids. */
 function groupRows(rows) {
   const found = new Map();
   for (const row of [...rows].sort((a, b) => (a.id < b.id ? -1 : 1))) {

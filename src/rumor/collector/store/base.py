@@ -52,11 +52,11 @@ MOST_EARLY = 100_000
 """How many reports of a collection may be withdrawn that have not arrived from a relay."""
 
 
-class StoreUnavailable(UnavailableError):
+class StoreUnavailableError(UnavailableError):
     """The store cannot write or read just now (disk full, database gone); try again later."""
 
 
-class StoreDamaged(StoreUnavailable, DamagedError):
+class StoreDamagedError(StoreUnavailableError, DamagedError):
     """The store holds something that it did not write; the sentence says what can be done."""
 
 
@@ -199,7 +199,7 @@ class RepairResult:
 class StoreReader(Protocol):
     """What can be read of a store: collections, their reports and the summaries of them."""
 
-    def registered(self) -> list[StoredCollection]:
+    def collections(self) -> list[StoredCollection]:
         """Every collection, oldest first."""
         ...
 
@@ -211,11 +211,11 @@ class StoreReader(Protocol):
         """The summary of a question as counted so far, over the days of a window."""
         ...
 
-    def days(self, registered: StoredCollection, question: str) -> dict[datetime.date, int]:
+    def reports_by_day(self, registered: StoredCollection, question: str) -> dict[datetime.date, int]:
         """How many reports of each day are counted so far, the first day first."""
         ...
 
-    def counted(
+    def day_summaries(
         self, registered: StoredCollection, question: str
     ) -> tuple[int, dict[datetime.date, Summary]]:
         """The summary of each day, and the number of the last report that is in them."""
@@ -230,7 +230,7 @@ class StoreReader(Protocol):
         """
         ...
 
-    def dropped(self, registered: StoredCollection, question: str) -> DroppedReports | None:
+    def dropped_reports(self, registered: StoredCollection, question: str) -> DroppedReports | None:
         """The reports past retention that were too few to keep their counts."""
         ...
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from rumor.collector.store.base import StoreDamaged
+from rumor.collector.store.base import StoreDamagedError
 from rumor.core.reports import Reports
 
 CHECKSUM_BYTES = 4
@@ -66,6 +66,6 @@ def joined_fields(rows: Iterable[tuple[Any, ...]]) -> bytes:
         raise damaged("a report has fields that are no bytes") from None
 
 
-def damaged(what: str) -> StoreDamaged:
+def damaged(what: str) -> StoreDamagedError:
     """The one sentence: what was found, and the way to repair or restore."""
-    return StoreDamaged(f"a store must be intact; in this one {what}: {WAY_OUT}")
+    return StoreDamagedError(f"a store must be intact; in this one {what}: {WAY_OUT}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from rumor.collector.store.base import StoreDamaged
+from rumor.collector.store.base import StoreDamagedError
 from rumor.collector.store.dialects.dialect import Dialect
 from rumor.collector.store.tables import Run
 from rumor.contract.collection import Collection
@@ -20,7 +20,7 @@ class Database:
         """Contracts that were read and checked, by digest: a digest has one contract for ever."""
         self.untidy = False
         """Whether a commit since the last tidying deleted what must leave no trace."""
-        self._damage: StoreDamaged | None = None
+        self._damage: StoreDamagedError | None = None
 
     @contextmanager
     def watched(self) -> Iterator[None]:
@@ -29,10 +29,10 @@ class Database:
         What is acknowledged must be counted, and a damaged store cannot promise that.
         """
         if self._damage is not None:
-            raise StoreDamaged(str(self._damage))
+            raise StoreDamagedError(str(self._damage))
         try:
             yield
-        except StoreDamaged as problem:
+        except StoreDamagedError as problem:
             self._damage = problem
             raise
 

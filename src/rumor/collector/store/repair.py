@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rumor.collector.store.base import RepairResult, StoreDamaged
+from rumor.collector.store.base import RepairResult, StoreDamagedError
 from rumor.collector.store.checksums import CHECKSUM_BYTES, checksum, checksums, joined_fields
 from rumor.collector.store.contracts import mechanisms
 from rumor.collector.store.counts import DayTally, put, read_mark, read_summary
@@ -30,7 +30,7 @@ def repair(database: Database) -> RepairResult:
         days = _damaged_days(run, known)
         try:
             mark = read_mark(run)
-        except StoreDamaged:
+        except StoreDamagedError:
             mark = newest_number(run)
             run("UPDATE mark SET number = ?, checksum = ?", mark, checksum(mark))
             days |= set(run("SELECT DISTINCT question, day FROM report WHERE day IS NOT NULL"))
@@ -67,7 +67,7 @@ def _damaged_days(run: Run, known: dict[int, Mechanism]) -> set[tuple[int, int]]
     for question, day in run("SELECT question, day FROM summary"):
         try:
             read_summary(run, question, day)
-        except StoreDamaged:
+        except StoreDamagedError:
             for table in ("summary", "span"):
                 run(f"DELETE FROM {table} WHERE (question, day) = (?, ?)", question, day)
             if question in known and isinstance(day, int):
@@ -81,7 +81,7 @@ def _remove_spans(run: Run) -> None:
         for (question,) in run(f"SELECT DISTINCT question FROM {table}"):
             try:
                 read(run, question)
-            except StoreDamaged:
+            except StoreDamagedError:
                 run(f"DELETE FROM {table} WHERE question = ?", question)
 
 

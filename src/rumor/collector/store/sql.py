@@ -51,7 +51,7 @@ class SqlReader:
     def __init__(self, database: Database) -> None:
         self.database = database
 
-    def registered(self) -> list[StoredCollection]:
+    def collections(self) -> list[StoredCollection]:
         """Every collection, oldest first."""
         with self.database.reading() as run:
             return contracts.registered(self.database, run)
@@ -66,11 +66,11 @@ class SqlReader:
         """The sum over the days of a window."""
         return summaries.summary(self.database, registered, question, window)
 
-    def days(self, registered: StoredCollection, question: str) -> dict[datetime.date, int]:
+    def reports_by_day(self, registered: StoredCollection, question: str) -> dict[datetime.date, int]:
         """How many reports of each day are counted."""
         return summaries.days(self.database, registered, question)
 
-    def counted(
+    def day_summaries(
         self, registered: StoredCollection, question: str
     ) -> tuple[int, dict[datetime.date, Summary]]:
         """The summary of each day, and the mark."""
@@ -82,7 +82,7 @@ class SqlReader:
         """The last day of each summary that is of several days, by its first."""
         return spans.spans(self.database, registered, question)
 
-    def dropped(self, registered: StoredCollection, question: str) -> DroppedReports | None:
+    def dropped_reports(self, registered: StoredCollection, question: str) -> DroppedReports | None:
         """The reports that are in no summary any more."""
         return spans.dropped(self.database, registered, question)
 

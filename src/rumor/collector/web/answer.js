@@ -5,7 +5,7 @@
 
 import { BrowserStore, Respondent, RumorError, describeReport, fetchContract } from "/client/rumor.js";
 import { byId, h } from "/client/view/dom.js";
-import { control, loadControls, showMistake, formatAnswer, mistakeIn } from "/client/view/controls.js";
+import { DETAILED, control, errorSentence, formatAnswer, loadControls, mistakeIn, showMistake } from "/client/view/controls.js";
 import { posteriorBound, formatNumber, fullSentence, takesMore, oddsView, formatPercent, reportView, updateCard } from "/client/view/report.js";
 import { styled } from "/client/view/style.js";
 
@@ -57,10 +57,9 @@ function complain(problem) {
   const known = problem instanceof RumorError;
   // Where it happened; what another's error says might hold an answer.
   if (!known) console.error(problem?.name, String(problem?.stack).match(/^\s+at .*$/gm)?.join("\n"));
-  const refusal = words.refusals[problem.type] ?? (problem.code === "closed" ? words.closed : words.errors[problem.code] ?? (problem.code === "asked" ? words.asked.error : undefined));
-  const own = known ? refusal : null;
-  const plain = problem.type || ["consent", "asked"].includes(problem.code) || (page.lang === "en" && !["invitation", "revision", "turn"].includes(problem.code));
-  const detail = known && (!own || !plain) ? problem.message : null;
+  const own = known ? errorSentence(problem, words) : null;
+  const detailed = !problem.type && !problem.reason && [...DETAILED, "invitation", "revision"].includes(problem.code);
+  const detail = known && (!own || detailed) ? problem.message : null;
   byId("problem").replaceChildren(
     h("div", { class: "notice" },
       own || page.lang !== "en" || !detail ? h("p", {}, own ?? words.errors.other) : null,
@@ -77,8 +76,8 @@ async function takeStock() {
   const pending = await page.person.pending(page.contract);
   page.older = (await page.person.pending()).length - pending.length;
   // Drawn before anything is shown, and kept.
-  page.asked = await page.person.asked(page.contract);
-  const standing = await page.person.standing(page.contract);
+  page.asked = await page.person.assignment(page.contract);
+  const standing = await page.person.budget(page.contract);
   const mine = page.contract.questions.filter(({ id }) => page.asked.questions.includes(id));
   for (const question of mine) {
     const card = page.cards.get(question.id) ?? { question, value: undefined, state: "open", envelopes: [] };
@@ -139,14 +138,14 @@ function body(card, title) {
   if (card.state === "full") return h("p", { class: "done" }, fullSentence(card, words));
   if (card.state === "open") {
     const tried = h("div", {});
-    const button = h("button", { type: "button", class: "quiet", onclick: () => showTrial(card, tried) }, words.rehearse);
+    const button = h("button", { type: "button", class: "quiet", onclick: () => showTrial(card, tried) }, words.tryIt);
     return [oddsView(card.question, words, card === open()[0]), control(card, title, words, () => (tried.replaceChildren(), renderAction())), button, tried];
   }
   const value = card.value === undefined ? null : formatAnswer(card.question, card.value, words);
   const description = (envelope) => describeReport(card.question, envelope.report);
   return [
     value === null && card.state === "drawn" ? h("p", { class: "soft" }, words.earlier) : null,
-    value === null ? null : (card.told ?? []).map((note) => h("p", { class: "notice told" }, words.told[note.code](note))),
+    value === null ? null : (card.notes ?? []).map((note) => h("p", { class: "notice told" }, words.notes[note.code](note))),
     card.envelopes.map((envelope) => reportView(card, description(envelope), envelope.report, value, words)),
     card.state === "sent" && h("p", { class: "done" }, words.sent),
     card.state === "sent" && takesMore(card)
@@ -208,7 +207,7 @@ async function addNoise() {
   await busily(async () => {
     const answers = Object.fromEntries(cards.map((card) => [card.question.id, card.value]));
     const made = await page.person.prepare(page.contract, answers, { invitation: page.invitation });
-    for (const { question, told } of made) page.cards.get(question).told = told;
+    for (const { question, notes } of made) page.cards.get(question).notes = notes;
     await takeStock();
     announce("drawn", cards.length);
   });
@@ -276,7 +275,7 @@ async function renderSpent() {
   const all = await page.person.spending();
   const rows = all.filter((row) => row.series === series);
   const others = all.filter((row) => row.series !== series).reduce((sum, row) => sum + row.epsilon, 0);
-  const { spent, ceiling } = await page.person.standing(page.contract);
+  const { spent, ceiling } = await page.person.budget(page.contract);
   // What answering everything costs, in words, before anything is drawn.
   byId("cost").textContent = open().length ? words.costAll(percent(posteriorBound(ceiling)), number(ceiling, 4), page.contract.questions.length) : "";
   const meter = h("div", { class: "meter", "aria-hidden": "true" }, h("span"));
@@ -300,7 +299,7 @@ async function renderSpent() {
 /** The way to take back what was sent: it asks once more, since it cannot be undone. */
 async function renderBack() {
   const { words } = page;
-  const count = await page.person.sent(page.contract?.series);
+  const count = await page.person.withdrawable(page.contract?.series);
   if (!count) {
     byId("back").replaceChildren();
     return;
@@ -312,11 +311,11 @@ async function renderBack() {
     byId(asking ? "back-yes" : "back-ask").focus();
   };
   byId("back").replaceChildren(...h("div", {},
-    h("h2", { id: "back-title" }, words.backTitle),
-    h("p", { class: "soft" }, words.backHint),
+    h("h2", { id: "back-title" }, words.withdrawTitle),
+    h("p", { class: "soft" }, words.withdrawHint),
     page.asking
-      ? h("p", { class: "choices" }, button("back-yes", words.backYes(count), "primary", takeBack), " ", button("back-no", words.backNo, "quiet", () => ask(false)))
-      : button("back-ask", words.back(count), "quiet", () => ask(true)),
+      ? h("p", { class: "choices" }, button("back-yes", words.withdrawYes(count), "primary", takeBack), " ", button("back-no", words.withdrawNo, "quiet", () => ask(false)))
+      : button("back-ask", words.withdraw(count), "quiet", () => ask(true)),
   ).childNodes);
 }
 
@@ -329,7 +328,7 @@ async function takeBack() {
     if (page.contract) await takeStock();
     if (outcome.left && outcome.refusal) throw Object.assign(new RumorError("refused", outcome.problem), { type: outcome.refusal });
     if (outcome.left) throw new RumorError("away", outcome.problem);
-    announce("backDone", outcome.withdrawn + outcome.absent);
+    announce("withdrawn", outcome.withdrawn + outcome.absent);
   });
   byId("status").scrollIntoView({ block: "nearest" });
 }

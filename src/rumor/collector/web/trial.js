@@ -7,7 +7,7 @@ import { h } from "/client/view/dom.js";
 const [TIMES, ROWS] = [20, 8];
 
 /** A table of what came out how often. */
-export async function trialView({ question, value }, { rehearsal: words }) {
+export async function trialView({ question, value }, { trial: words }) {
   const counts = new Map();
   for (const report of await drawTrialReports(question, value, TIMES)) {
     for (const said of saidBy(describeReport(question, report).parts)) counts.set(said, (counts.get(said) ?? 0) + 1);

@@ -1,4 +1,4 @@
-"""Which implementation of the heavy loops to run: numba's or the plain numpy twin.
+"""Choice of implementation for the heavy loops: numba's, or plain numpy.
 
 The two modules have the same functions, so the choice is only about time. Where results
 are integers they are the same bit for bit; sums of floats may differ in the last bit.
@@ -21,11 +21,11 @@ _plain_bytes = 0
 
 
 def loops(size_in_bytes: int, *, floats: bool = False) -> ModuleType:
-    """The module of loops fit for work of this size.
+    """Return the module of loops suited to `size_in_bytes` of work.
 
-    Small pieces of work add up: a stream of them loads numba once that would have paid.
-    Work whose results are `floats` is judged by its own size alone, so that the same call
-    gives the same bits whatever ran before it.
+    Small pieces of work add up: a stream of them loads numba once that would have paid. Work whose
+    results are `floats` is judged by its own size alone, so that equal calls give equal bits
+    whatever ran before.
     """
     global _plain_bytes
     if not _has_numba():
@@ -60,7 +60,9 @@ def _compiled() -> ModuleType:
 
 @functools.cache
 def decode_loops() -> ModuleType:
-    """The loops of decoding: always compiled where numba is, since no decode is small work."""
+    """Return the loops of decoding, compiled wherever numba is installed: no decode is small
+    work.
+    """
     if _has_numba():
         from rumor.core.loops.compiled import decode as kernels_decode
 
@@ -72,7 +74,7 @@ def decode_loops() -> ModuleType:
 
 @functools.cache
 def discover_loops() -> ModuleType:
-    """The loops of growing words: always compiled where numba is, as those of decoding."""
+    """Return the loops of the prefix search, compiled wherever numba is installed."""
     if _has_numba():
         from rumor.core.loops.compiled import decode as kernels_discover
 
@@ -83,7 +85,7 @@ def discover_loops() -> ModuleType:
 
 
 def bayes_loops(size_in_bytes: int) -> ModuleType:
-    """The loops of the Bayesian update, for work of this size in all."""
+    """Return the loops of the Bayesian update, for `size_in_bytes` of work in total."""
     if _has_numba() and size_in_bytes > SMALL_BYTES:
         from rumor.core.loops.compiled import bayes as kernels_bayes
 

@@ -1,4 +1,4 @@
-"""What a descent of the non-negative Lasso works on, compiled or plain."""
+"""The state of a coordinate descent of the non-negative Lasso, for compiled and plain loops."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ F64 = NDArray[np.float64]
 
 
 class Descent(NamedTuple):
-    """A fit, or many next to each other; `pull`, `level` and `coefficients` move."""
+    """One Lasso fit, or several in parallel; `pull`, `level` and `coefficients` are updated."""
 
     rows: NDArray[np.unsignedinteger]
     """The bits of each candidate."""

@@ -21,7 +21,7 @@ from rumor.estimators.frequency.likelihood import Likelihood, oracle_likelihood
 from rumor.estimators.frequency.linear import clip_and_rescale
 from rumor.estimators.frequency.scaling import probability_likelihood
 from rumor.estimators.frequency.solver import Solution, interior_start, maximize, single_support
-from rumor.mechanisms.supports import ItemCounts
+from rumor.mechanisms.support import ItemCounts
 
 Diagnostics = dict[str, object]
 
@@ -61,7 +61,9 @@ class Stopping:
             if limit is not None:
                 checked_above_zero(name, limit)
         if self.norm not in NORMS:
-            raise InputError(f"norm must be one of {', '.join(NORMS)}; got {format_value(self.norm)}")
+            raise InputError(
+                f"norm must be one of {', '.join(NORMS)}; got {format_value(self.norm)}"
+            )
 
     @property
     def wanted_gap(self) -> float:
@@ -113,7 +115,9 @@ def start_at(given: object, observed: Vector | None, values: int) -> Vector:
     if given == "uniform":
         return np.full(values, 1 / values)
     if given != "observed":
-        raise InputError(f'start must be "uniform", "observed" or frequencies; got {format_value(given)}')
+        raise InputError(
+            f'start must be "uniform", "observed" or frequencies; got {format_value(given)}'
+        )
     if observed is None or observed.size != values:
         raise InputError(
             'start "observed" needs as many outputs as inputs; '
@@ -232,7 +236,9 @@ def two_states(items: ItemCounts, start: object, stopping: Stopping) -> tuple[Ve
     """Each value's support as a channel of two states (CSS 2020, section 2.3.2)."""
     share = items.counts / items.trials
     if not isinstance(start, str) or start not in ("uniform", "observed"):
-        raise InputError(f'start must be "uniform" or "observed" by bits; got {format_value(start)}')
+        raise InputError(
+            f'start must be "uniform" or "observed" by bits; got {format_value(start)}'
+        )
     here = np.full(share.size, 0.5) if start == "uniform" else share
     step, iterations = math.inf, 0
     limit = stopping.smallest_step(float(np.mean(items.trials))) or 1e-9

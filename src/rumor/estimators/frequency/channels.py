@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from rumor.core.errors import InputError, format_value, type_in_words
 from rumor.core.types import Vector
-from rumor.mechanisms.supports import ItemCounts
+from rumor.mechanisms.support import ItemCounts
 
 # What rows of a whole channel may be off by, from adding up in doubles.
 _ROUNDING = 1e-9
@@ -144,7 +144,9 @@ def checked_entries(matrix: object) -> NDArray[np.float64]:
     try:
         channel = np.asarray(matrix, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputError(f"a channel matrix must hold numbers; got {format_value(matrix)}") from None
+        raise InputError(
+            f"a channel matrix must hold numbers; got {format_value(matrix)}"
+        ) from None
     if channel.ndim != 2 or min(channel.shape) < 2:
         raise InputError(
             f"a channel matrix must have at least two inputs (rows) and two outputs (columns); "

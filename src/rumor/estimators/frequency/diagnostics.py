@@ -11,7 +11,7 @@ from statistics import NormalDist
 import numpy as np
 
 from rumor.mechanisms.oracle import FrequencyOracle
-from rumor.mechanisms.supports import ItemCounts
+from rumor.mechanisms.support import ItemCounts
 
 # A value is detectable when a one-sided test of it alone, wrong on this share of absent
 # values, finds it with this power.

@@ -30,7 +30,7 @@ from rumor.estimators.data import Material
 from rumor.estimators.frequency.linear import project
 from rumor.estimators.frequency.posterior import PSEUDO, CountTable, fitted_law, logistic
 from rumor.estimators.frequency.priors import Grid, Noise, between, few_share, ladder, make_grid
-from rumor.mechanisms.supports import ItemCounts
+from rumor.mechanisms.support import ItemCounts
 
 # How far a value that stands alone may move, in standard errors.
 _LIMIT = 0.25

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from rumor.core.types import Vector
 from rumor.estimators.frequency.priors import Grid, next_tilt
-from rumor.mechanisms.supports import ItemCounts
+from rumor.mechanisms.support import ItemCounts
 
 # Likelihoods below e^-40 of a row's largest are left out.
 _BAND = 40.0

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rumor.core.types import Vector
-from rumor.mechanisms.supports import ItemCounts
+from rumor.mechanisms.support import ItemCounts
 
 ZIPF_EXPONENTS = (0.35, 0.5, 0.71, 1.0, 1.41, 2.0, 2.83)
 GEOMETRIC_STEP = 4.0

@@ -22,7 +22,7 @@ from rumor.core.types import Vector
 from rumor.estimators.data import Material, Passes, total
 from rumor.estimators.frequency.empirical import Shrunk, oracle_auto, shrink
 from rumor.mechanisms.subset_selection import SubsetSelection
-from rumor.mechanisms.supports import ItemCounts
+from rumor.mechanisms.support import ItemCounts
 
 MAX_EPSILON = 4.0
 # A report's likelihood is not taken below this share of its average, nor a value's precision

@@ -135,6 +135,6 @@ class ChoiceQuestion(ListedKind[FrequencyOracle]):
         """Three labels."""
         return Example.of_one_column(
             people=("red", "green", "green", "blue"),
-            wish={"labels": ["red", "green", "blue"], "epsilon": 2.0},
+            spec={"labels": ["red", "green", "blue"], "epsilon": 2.0},
             plan={"domain": 3},
         )

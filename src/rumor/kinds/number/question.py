@@ -44,7 +44,7 @@ class NumberQuestion(Kind[MeanMechanism]):
         """Minutes."""
         return Example.of_one_column(
             people=("5", "20.5", "60", "45"),
-            wish={"low": 0, "high": 60, "epsilon": 2.0},
+            spec={"low": 0, "high": 60, "epsilon": 2.0},
             plan={"low": 0.0, "high": 60.0},
         )
 

@@ -65,7 +65,7 @@ class TextQuestion(Kind[Rappor]):
         """Names of engines."""
         return Example.of_one_column(
             people=("ecosia", "google", "google", "duckduckgo"),
-            wish={"bits": 16, "cohorts": 2, "epsilon": 2.0},
+            spec={"bits": 16, "cohorts": 2, "epsilon": 2.0},
             plan={"domain": 20},
             words=("ecosia", "google", "duckduckgo", "bing"),
         )

@@ -54,7 +54,7 @@ class WordsQuestion(Kind[OpenWords]):
         """Names of engines."""
         return Example.of_one_column(
             people=("ecosia", "google", "google", "duckduckgo"),
-            wish={"longest": 12, "epsilon": 4.0},
+            spec={"longest": 12, "epsilon": 4.0},
             plan={},
             words=("ecosia", "google", "duckduckgo", "bing"),
         )

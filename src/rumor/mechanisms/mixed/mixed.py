@@ -3,7 +3,7 @@
 A public draw that ignores the answer picks a component, which asks for some of the parts together:
 all of them, two, or one. What it asks for is one cell of the parts' own table, and a subset of that
 table's cells is reported (subset_selection.py) with the whole epsilon. Who is asked what, and why
-not everybody for everything, is in mixed_design.py.
+not everybody for everything, is in mixed/design.py.
 
 Model, with w_c the chance of component c and P_c its subset selection on the cells of its parts:
     P(c, S | x) = w_c P_c(S | the cell of x within the parts of c)
@@ -40,8 +40,8 @@ from rumor.mechanisms.blanket import Blanket, Part
 from rumor.mechanisms.mixed.design import designed
 from rumor.mechanisms.mixed.parts import MAX_CELLS, Parts
 from rumor.mechanisms.permanence import FreshAnswers
-from rumor.mechanisms.poisoning import Poisoning, Raised
-from rumor.mechanisms.shapes import PlacedAnswers, only_keys
+from rumor.mechanisms.poisoning import Poisoning, PoisoningTarget
+from rumor.mechanisms.shapes import EncodedAnswers, exact_parameters
 from rumor.mechanisms.subset_selection import SubsetSelection
 
 
@@ -75,13 +75,13 @@ class Counted:
     tally: Tally
 
 
-class Mixed(PlacedAnswers):
+class Mixed(EncodedAnswers):
     """Two to four answers in one table: a pair of them or a margin, as chance has it."""
 
     name = "mixed"
     kind = "joint"
     OPTIONS = ("pair",)
-    _raised = Raised("a cell of a table")
+    _poisoning_target = PoisoningTarget("a cell of a table")
 
     def __init__(
         self,
@@ -131,7 +131,7 @@ class Mixed(PlacedAnswers):
     @classmethod
     @override
     def from_parameters(cls, parameters: Mapping[str, object]) -> Self:
-        sizes, components = only_keys(cls.name, parameters, "sizes", "components")
+        sizes, components = exact_parameters(cls.name, parameters, "sizes", "components")
         parts = Parts.of(sizes)
         if parts.ids is not None:
             raise InputError(f"sizes must be numbers of values; got {format_value(sizes)}")
@@ -177,7 +177,7 @@ class Mixed(PlacedAnswers):
         other.parts, other.components = parts, self.components
         return other
 
-    def unlabelled(self) -> Self:
+    def without_labels(self) -> Self:
         """A copy for parts and values that are known by their numbers."""
         return self.named(self.parts.unnamed)
 
@@ -189,7 +189,7 @@ class Mixed(PlacedAnswers):
     # Answers
 
     @property
-    def _places(self) -> Parts:
+    def _encoding(self) -> Parts:
         """Cells, in their order."""
         return self.parts
 
@@ -288,12 +288,12 @@ class Mixed(PlacedAnswers):
         return np.ascontiguousarray(reports[rows, 1 : 1 + one.oracle.width])
 
     @override
-    def evidence(self, reports: Reports, first: object, second: object) -> Vector:
+    def log_likelihood_ratio(self, reports: Reports, first: object, second: object) -> Vector:
         told = np.zeros(len(reports))
         cells = self.code(first), self.code(second)
         for _, rows, one in self._apart(reports):
             own = [self.parts.one_within(cell, one.asks) for cell in cells]
-            told[rows] = one.oracle.evidence(self._inner(reports, rows, one), *own)
+            told[rows] = one.oracle.log_likelihood_ratio(self._inner(reports, rows, one), *own)
         return told
 
     # Counts
@@ -399,7 +399,9 @@ def _checked_asks(asks: object, parts: Parts) -> tuple[int, ...]:
     if asks != sorted(set(asks) & set(range(parts.count))):
         raise InputError(f"{rule}; got {format_value(asks)}")
     if math.prod(parts.sizes[part] for part in asks) > MAX_CELLS:
-        raise InputError(f"a component must have at most {MAX_CELLS} cells; got {format_value(asks)}")
+        raise InputError(
+            f"a component must have at most {MAX_CELLS} cells; got {format_value(asks)}"
+        )
     return tuple(asks)
 
 

@@ -186,7 +186,9 @@ class Parts:
 def _labels(table: Mapping[str, object]) -> tuple[str, ...]:
     labels = table["labels"]
     if not isinstance(labels, Sequence) or isinstance(labels, (str, bytes)):
-        raise InputError(f"labels of part {table['id']!r} must be a list; got {format_value(labels)}")
+        raise InputError(
+            f"labels of part {table['id']!r} must be a list; got {format_value(labels)}"
+        )
     checked_size(f"the number of labels of part {table['id']!r}", len(labels), 2, MAX_CELLS)
     return checked_labels(labels)
 

@@ -136,13 +136,17 @@ class PrefixCode:
     def __post_init__(self) -> None:
         lengths = [length for length, _ in self.rows]
         if lengths != sorted(set(lengths)):
-            raise InputError(f"the rows of a code must have growing lengths; got {format_value(lengths)}")
+            raise InputError(
+                f"the rows of a code must have growing lengths; got {format_value(lengths)}"
+            )
         symbols = [symbol for _, row in self.rows for symbol in row]
         if not 2 <= len(symbols) <= MAX_SYMBOLS:
             raise InputError(f"a code must have 2 to {MAX_SYMBOLS:,} symbols; got {len(symbols):,}")
         if len(set(symbols)) != len(symbols):
             twice = next(s for i, s in enumerate(symbols) if s in symbols[:i])
-            raise InputError(f"the symbols of a code must be distinct; got {format_value(twice)} twice")
+            raise InputError(
+                f"the symbols of a code must be distinct; got {format_value(twice)} twice"
+            )
         if self.length is None and END not in symbols:
             raise InputError(
                 'a code must have an end mark, the symbol ""; '

@@ -83,7 +83,9 @@ def _room_for(code: PrefixCode, word: str, step: int) -> int:
     """Return the bits of a `word` that shall be named, or refuse one that cannot be."""
     written, most = code.write(word), step * (MAX_LEVELS - 1)
     if not written.ended:
-        raise InputError(f"the code must be able to write every word of fits; got {format_value(word)}")
+        raise InputError(
+            f"the code must be able to write every word of fits; got {format_value(word)}"
+        )
     if written.length > most:
         raise InputError(
             f"a word of fits must take at most {most:,} bits in the code; "
@@ -145,5 +147,7 @@ def open_words(
 def _checked_fits(fits: object) -> Sequence[str]:
     words = fits if isinstance(fits, (list, tuple)) else None
     if words is None or not all(isinstance(word, str) and word for word in words):
-        raise InputError(f"fits must be a list of words, each of them a text; got {format_value(fits)}")
+        raise InputError(
+            f"fits must be a list of words, each of them a text; got {format_value(fits)}"
+        )
     return words

@@ -2,7 +2,7 @@
 
 A person belongs to a level and a cohort, both public and drawn once, whatever the word is. The
 level says how much of the word is looked at: its first bits in a public code, or all of it
-(stems.py). The cohort hashes that into one of g buckets, and the bucket passes through randomised
+(prefix_hashes.py). The cohort hashes that into one of g buckets, and the bucket passes through randomised
 response. The collector grows the words that people hold out of the levels, one after the other
 (rumor.kinds.words.fit).
 
@@ -44,10 +44,10 @@ from rumor.core.typing import override
 from rumor.mechanisms.base import Mechanism
 from rumor.mechanisms.blanket import Blanket, supporting
 from rumor.mechanisms.open_words.code import PrefixCode
-from rumor.mechanisms.open_words.stems import Stems
+from rumor.mechanisms.open_words.prefix_hashes import PrefixHashes
 from rumor.mechanisms.permanent import PermanentAnswers
-from rumor.mechanisms.poisoning import Raised
-from rumor.mechanisms.shapes import CountedIntegers, only_keys
+from rumor.mechanisms.poisoning import PoisoningTarget
+from rumor.mechanisms.shapes import CountedIntegers, exact_parameters
 
 MAX_STEP = 16
 MAX_LEVELS = 64
@@ -68,7 +68,7 @@ class OpenWords(CountedIntegers, PermanentAnswers):
     name = "open-words"
     kind = "words"
     # All of them at the level that alone decides the share of a word of the greatest length.
-    _raised = Raised("a word")
+    _poisoning_target = PoisoningTarget("a word")
 
     def __init__(
         self,
@@ -122,7 +122,7 @@ class OpenWords(CountedIntegers, PermanentAnswers):
                 f"levels times cohorts times buckets must be at most 2^24; got {self.tally_size:,}"
             )
         depth = len(self.weights) - 1
-        self.stems = Stems(self.code, self.step, depth, self.cohorts, self.buckets, key)
+        self.stems = PrefixHashes(self.code, self.step, depth, self.cohorts, self.buckets, key)
 
     def _set(self, truth: int) -> None:
         self.truth = truth
@@ -143,7 +143,9 @@ class OpenWords(CountedIntegers, PermanentAnswers):
     @override
     def from_parameters(cls, parameters: Mapping[str, object]) -> Self:
         names = ("code", "step", "weights", "cohorts", "buckets", "key", "truth")
-        code, step, weights, cohorts, buckets, key, truth = only_keys(cls.name, parameters, *names)
+        code, step, weights, cohorts, buckets, key, truth = exact_parameters(
+            cls.name, parameters, *names
+        )
         raw = checked_hex("key", key)
         self = cls.__new__(cls)
         self._shape(code, step, weights, cohorts, buckets, raw)
@@ -292,9 +294,9 @@ class OpenWords(CountedIntegers, PermanentAnswers):
         """The permanent answer as it is."""
         return settled
 
-    def transcript_evidence(self, transcripts: Reports, first: object, second: object) -> Vector:
+    def transcript_log_ratio(self, transcripts: Reports, first: object, second: object) -> Vector:
         """The evidence of the first report: the others are its copies."""
-        return self.evidence(np.ascontiguousarray(transcripts[:, 0]), first, second)
+        return self.log_likelihood_ratio(np.ascontiguousarray(transcripts[:, 0]), first, second)
 
     def _privatize(self, values: object, source: RandomSource) -> Reports:
         words, codes = words_and_codes(values)

@@ -41,7 +41,7 @@ from rumor.core.typing import override
 from rumor.mechanisms.oracle import FrequencyOracle
 from rumor.mechanisms.projective.space import Space, points_of
 from rumor.mechanisms.shapes import CountedIntegers
-from rumor.mechanisms.supports import Score, centred_score
+from rumor.mechanisms.support import Score, centred_score
 
 MAX_POINTS = 1 << 24
 _LARGEST_FIELD = math.isqrt(MAX_POINTS)
@@ -66,7 +66,7 @@ class Projective(CountedIntegers, FrequencyOracle):
 
     name = "projective"
     MAX_DOMAIN = 2_000_000
-    OPTIONS = _SHAPE = ("field",)
+    OPTIONS = _SHAPE_NAMES = ("field",)
     _THRESHOLDS = ("inside",)
     inside: int
     """The threshold of a supporting point."""
@@ -82,12 +82,12 @@ class Projective(CountedIntegers, FrequencyOracle):
         """`field` is a prime; by default one with nearly the least variance."""
         super().__init__(domain, labels)
         power = exact.exp(exact.checked_epsilon(epsilon))
-        self._shape(best_field(self.domain, float(power)) if field is None else field)
+        self._load_shape(best_field(self.domain, float(power)) if field is None else field)
         odds = power * self.space.supporting
         self.inside = exact.floor_threshold(odds / (odds + self.space.others))
         self._require_gain(epsilon)
 
-    def _shape(self, field: object) -> None:
+    def _load_shape(self, field: object) -> None:
         self.field = checked_size("field", field, 2, _LARGEST_FIELD)
         if self.field not in primes():
             raise InputError(f"field must be a prime; got {self.field}")
@@ -148,7 +148,7 @@ class Projective(CountedIntegers, FrequencyOracle):
             return self.exact_hit / self.space.supporting
         return (1 - self.exact_hit) / self.space.others
 
-    def evidence(self, reports: Reports, first: object, second: object) -> Vector:
+    def log_likelihood_ratio(self, reports: Reports, first: object, second: object) -> Vector:
         """The odds, where a report supports one of the two values and not the other."""
         points = from_little_endian(reports)
         near = [self.supports(points, self.code(value)) for value in (first, second)]
@@ -179,7 +179,7 @@ class Projective(CountedIntegers, FrequencyOracle):
 
     @property
     @override
-    def counts_outputs(self) -> bool:
+    def tally_is_lossless(self) -> bool:
         return True
 
     @override

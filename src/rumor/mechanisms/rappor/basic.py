@@ -27,7 +27,7 @@ from rumor.mechanisms.bits import BitPerValue
 from rumor.mechanisms.oracle import FrequencyOracle
 from rumor.mechanisms.permanent import PermanentBits
 from rumor.mechanisms.rappor.two_stage import TwoStageNoise, noises
-from rumor.mechanisms.shapes import only_keys
+from rumor.mechanisms.shapes import exact_parameters
 
 
 class BasicRappor(BitPerValue, PermanentBits):
@@ -66,7 +66,7 @@ class BasicRappor(BitPerValue, PermanentBits):
     @classmethod
     @override
     def from_parameters(cls, parameters: Mapping[str, object]) -> Self:
-        domain, *_ = only_keys(cls.name, parameters, "domain", "flip", "low", "high")
+        domain, *_ = exact_parameters(cls.name, parameters, "domain", "flip", "low", "high")
         self = cls.__new__(cls)
         FrequencyOracle.__init__(self, domain)
         self.noise = TwoStageNoise.from_parameters(parameters)

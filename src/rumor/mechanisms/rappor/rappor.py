@@ -49,10 +49,10 @@ from rumor.mechanisms.base import Mechanism
 from rumor.mechanisms.bits import BitShape
 from rumor.mechanisms.blanket import Blanket, of_bits
 from rumor.mechanisms.permanent import PermanentBits
-from rumor.mechanisms.poisoning import Raised
+from rumor.mechanisms.poisoning import PoisoningTarget
 from rumor.mechanisms.rappor.bloom import BloomFilter
 from rumor.mechanisms.rappor.two_stage import TwoStageNoise, noises
-from rumor.mechanisms.shapes import only_keys
+from rumor.mechanisms.shapes import exact_parameters
 
 if TYPE_CHECKING:
     from rumor.mechanisms.rappor.basic import BasicRappor
@@ -78,7 +78,7 @@ class Rappor(PermanentBits):
     name = "rappor"
     kind = "text"
     # No bound: fakes that clear the bits of its rivals raise a word further.
-    _raised = Raised("a word", bounded=False)
+    _poisoning_target = PoisoningTarget("a word", bounded=False)
 
     def __init__(
         self,
@@ -151,7 +151,7 @@ class Rappor(PermanentBits):
     @override
     def from_parameters(cls, parameters: Mapping[str, object]) -> Self:
         keys = ("bits", "hashes", "cohorts", "key", "flip", "low", "high")
-        bits, hashes, cohorts, key, *_ = only_keys(cls.name, parameters, *keys)
+        bits, hashes, cohorts, key, *_ = exact_parameters(cls.name, parameters, *keys)
         raw = checked_hex("key", key)
         self = cls.__new__(cls)
         bloom = BloomFilter(bits, hashes, cohorts, raw)  # type: ignore[arg-type]
@@ -301,7 +301,9 @@ class Rappor(PermanentBits):
         rest = p ** (ones - hits) * (1 - p) ** (self.bits - weight - (ones - hits))
         return lies * rest / self.cohorts
 
-    def evidence(self, reports: Reports, first: object, second: object) -> NDArray[np.float64]:
+    def log_likelihood_ratio(
+        self, reports: Reports, first: object, second: object
+    ) -> NDArray[np.float64]:
         """Every bit that only one of the two words sets speaks for it or against it."""
         which = self._cohorts(reports)
         p, q = self.p_star, self.q_star

@@ -318,7 +318,9 @@ def checked_spacing(value: object) -> float:
         number = parse_number(value)
         if 0 < number < math.inf:
             return number
-    raise InputError(f"round must be a number above 0, or a list of them; got {format_value(value)}")
+    raise InputError(
+        f"round must be a number above 0, or a list of them; got {format_value(value)}"
+    )
 
 
 def _equally_spaced(labels: Sequence[str]) -> tuple[float, float] | None:

@@ -2,7 +2,7 @@
 
 Li et al. 2020 (the square wave), on integers and with a width of its own.
 
-Model and privacy: that of near_or_far.py, on the positions 0..D-1 of a scale. The window is next
+Model and privacy: that of windowed.py, on the positions 0..D-1 of a scale. The window is next
 to D/2 e**(-epsilon/2); of one output, it is randomised response. The mean of outputs is linear in
 the position, hence an unbiased mean of positions beside whatever is made of the counts.
 Report: an output as a little-endian integer in 1 or 2 bytes.
@@ -22,24 +22,24 @@ from rumor.core.columns import checked_labels
 from rumor.core.errors import InputError
 from rumor.core.types import Tally
 from rumor.core.typing import override
-from rumor.mechanisms.near_or_far import NearOrFar
-from rumor.mechanisms.poisoning import Raised
-from rumor.mechanisms.shapes import CountedIntegers, PlacedAnswers, only_keys
+from rumor.mechanisms.poisoning import PoisoningTarget
+from rumor.mechanisms.shapes import CountedIntegers, EncodedAnswers, exact_parameters
 from rumor.mechanisms.wave.band import Band
 from rumor.mechanisms.wave.scale import Scale, checked_spacing, scale_of, wished_scale
+from rumor.mechanisms.windowed import WindowedResponse
 
 _MOST_SPACINGS = 3
 # What a contract says of a scale of numbers alone.
 RANGE = ("range", "outside")
 
 
-class Wave(PlacedAnswers, NearOrFar, CountedIntegers):
+class Wave(EncodedAnswers, WindowedResponse, CountedIntegers):
     """A position near the true one, or anywhere else: distributions of ordered answers."""
 
     name = "wave"
     kind = "ordered"
     OPTIONS = ("window",)
-    _raised = Raised("the mean", share=False)
+    _poisoning_target = PoisoningTarget("the mean", share=False)
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ class Wave(PlacedAnswers, NearOrFar, CountedIntegers):
     def from_parameters(cls, parameters: Mapping[str, object]) -> Self:
         numbers = RANGE if any(key in parameters for key in RANGE) else ()
         keys = ("window", "inside", "bins", *numbers)
-        window, inside, bins, *range = only_keys(cls.name, parameters, *keys)
+        window, inside, bins, *range = exact_parameters(cls.name, parameters, *keys)
         self = cls.__new__(cls)
         self._describe(scale_of(bins, range), ())
         self.window = checked_size("window", window, 1, self.domain)
@@ -119,7 +119,7 @@ class Wave(PlacedAnswers, NearOrFar, CountedIntegers):
         return self._as(self.scale, _spacings(spacings))
 
     @override
-    def unlabelled(self) -> Self:
+    def without_labels(self) -> Self:
         return self._as(self.scale.unlabelled(), self.spacings)
 
     def _as(self, scale: Scale, spacings: tuple[float, ...]) -> Self:
@@ -129,7 +129,7 @@ class Wave(PlacedAnswers, NearOrFar, CountedIntegers):
         return other
 
     @property
-    def _places(self) -> Scale:
+    def _encoding(self) -> Scale:
         """Positions: numbers of one bin are the same answer."""
         return self.scale
 

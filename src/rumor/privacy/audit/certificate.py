@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 
 from rumor import __version__
 from rumor.contract.collection import Collection, Question
-from rumor.core.randomness import Seeded, RandomSource
+from rumor.core.randomness import RandomSource, Seeded
 from rumor.core.types import Progress
 from rumor.mechanisms.base import Mechanism
 from rumor.privacy.audit.findings import (
@@ -165,7 +165,7 @@ def _findings(
     source: RandomSource | None,
     on_progress: Progress | None,
 ) -> list[Finding]:
-    mechanism: Mechanism = question.mechanism.unlabelled()  # names make no difference
+    mechanism: Mechanism = question.mechanism.without_labels()  # names make no difference
     # Except to a program, which knows values by what the contract calls them.
     sampled = mechanism if command is None else question.mechanism
     sampler = None if command is None else external_sampler(command, sampled)

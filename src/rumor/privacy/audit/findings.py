@@ -188,15 +188,17 @@ def _model_events(
     How much likelier is read off these reports, once: an event must not move with the
     reports that it is judged on.
     """
-    highest = max(mechanism.evidence(part, first, second).max() for part in (one, other))
+    highest = max(
+        mechanism.log_likelihood_ratio(part, first, second).max() for part in (one, other)
+    )
 
     def most(reports: Reports) -> NDArray[np.bool_]:
         """The report is as much likelier under the first value as the model allows."""
-        return np.asarray(mechanism.evidence(reports, first, second) >= highest - 1e-9)
+        return np.asarray(mechanism.log_likelihood_ratio(reports, first, second) >= highest - 1e-9)
 
     def any_(reports: Reports) -> NDArray[np.bool_]:
         """The report is likelier under the first value than under the second."""
-        return np.asarray(mechanism.evidence(reports, first, second) > 1e-9)
+        return np.asarray(mechanism.log_likelihood_ratio(reports, first, second) > 1e-9)
 
     return [most, any_]
 

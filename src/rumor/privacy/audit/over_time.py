@@ -42,7 +42,7 @@ def audit_over_time(
                 transcripts[person, turn] = np.frombuffer(report, dtype=np.uint8)
             if on_progress is not None and person % 64 == 0:
                 on_progress(number * people + person, 2 * people)
-        scores.append(permanence.transcript_evidence(transcripts, first, second))
+        scores.append(permanence.transcript_log_ratio(transcripts, first, second))
         bits = np.unpackbits(transcripts, axis=2, bitorder="little")
         lanes.append(bits.sum(axis=1, dtype=np.int64))
     claimed = mechanism.epsilon_after(reports)

@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Iterator
 from html import escape
 
-from rumor.core.parts_needed import import_optional
+from rumor.core.extras import import_optional
 from rumor.core.plain_text import drawable
 from rumor.privacy.statement.statement import Statement
 

@@ -21,7 +21,7 @@ class YesNoQuestion(ChoiceQuestion):
 
     name = "yesno"
     keys = ("epsilon", "mechanism")
-    needs = "a yes-or-no question needs a frequency oracle"
+    family_rule = "a yes-or-no question needs a frequency oracle"
     has_domain = False
 
     def resolve(self, wish: Mapping[str, object], users: int | None) -> FrequencyOracle:
@@ -39,5 +39,5 @@ class YesNoQuestion(ChoiceQuestion):
     def example(self) -> Example:
         """Return four people, one of whom says no."""
         return Example.of_one_column(
-            people=("yes", "no", "yes", "yes"), wish={"epsilon": 1.0}, plan={}
+            people=("yes", "no", "yes", "yes"), spec={"epsilon": 1.0}, plan={}
         )

@@ -91,7 +91,7 @@ export function make(p, labels) {
     },
     notes: (value) =>
       value.length > cap
-        ? [{ code: "over-cap", cap, message: `more than ${cap} options were chosen, and ${cap} of them were kept at random` }]
+        ? [{ code: "over-cap", cap, kept: cap, message: `more than ${cap} options were chosen, and ${cap} of them were kept at random` }]
         : [],
     coins: { of: "chosen", own: (approximate(boost.big) * mean) / cap + any, other: (approximate(boost.big) * (count - mean)) / domain + any },
     caption: `Up to ${count} of the ${domain} options, drawn by chance, likelier to hold some that were chosen.`,

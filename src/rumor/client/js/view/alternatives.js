@@ -31,18 +31,18 @@ export async function plausibleAnswers(question, report, value) {
 
 /** The same in words. */
 export async function alternativesView({ question, value }, report, words) {
-  const { who } = words;
+  const { alternatives } = words;
   const listed = (names) => {
-    const some = names.slice(0, NAMED).join(who.comma);
-    return names.length > NAMED ? some + who.more(formatNumber(words, names.length - NAMED, 9)) : some;
+    const some = names.slice(0, NAMED).join(alternatives.comma);
+    return names.length > NAMED ? some + alternatives.more(formatNumber(words, names.length - NAMED, 9)) : some;
   };
   const often = (ratio) => {
-    if (ratio === 1) return value === undefined ? who.likeliest : who.same;
-    return ratio > 1 ? who.times(formatNumber(words, ratio)) : (value === undefined ? who.shareLikeliest : who.share)(formatPercent(words, ratio));
+    if (ratio === 1) return value === undefined ? alternatives.likeliest : alternatives.same;
+    return ratio > 1 ? alternatives.times(formatNumber(words, ratio)) : (value === undefined ? alternatives.shareLikeliest : alternatives.share)(formatPercent(words, ratio));
   };
   const groups = (await plausibleAnswers(question, report, value)) ?? [];
   return [
-    h("p", {}, who.all(formatNumber(words, Math.exp(lossOf(question).report)))),
+    h("p", {}, alternatives.all(formatNumber(words, Math.exp(lossOf(question).report)))),
     groups.length ? h("dl", {}, groups.map(({ ratio, names }) => h("div", {}, h("dt", {}, often(ratio)), h("dd", { dir: "auto" }, listed(names))))) : null,
   ];
 }

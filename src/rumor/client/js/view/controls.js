@@ -43,5 +43,12 @@ export function showMistake(card, sentence) {
   return field;
 }
 
+/** Errors whose English message says more than the sentence of `errorSentence`. */
+export const DETAILED = ["turn", "limit", "state", "contract", "digest", "issuer"];
+
+/** Return the sentence for an error in the page's language; undefined where it has none. */
+export const errorSentence = ({ type, reason, code }, words) =>
+  words.refusals[type] ?? words.errors[reason] ?? { closed: words.closed, asked: words.asked.error }[code] ?? words.errors[code];
+
 /** What a person answered, in words for themselves. */
 export const formatAnswer = (question, value, words) => (loaded[question.kind].formatAnswer ?? String)(value, words);

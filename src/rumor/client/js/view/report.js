@@ -55,7 +55,7 @@ function isAffordable(question, contract, { spent, ceiling }) {
 /** Bring a card up to what the ledger says; `asked` is whether today is its day. */
 export function updateCard(card, contract, spending, pending, asked, standing) {
   const { question } = card;
-  Object.assign(card, { dear: !isAffordable(question, contract, standing), ceiling: standing.ceiling });
+  Object.assign(card, { overLimit: !isAffordable(question, contract, standing), ceiling: standing.ceiling });
   const row = spending.find((each) => each.series === contract.series && each.question === question.id);
   const waiting = pending.filter((envelope) => envelope.question === question.id);
   card.made = row ? row.reports : 0;
@@ -64,10 +64,10 @@ export function updateCard(card, contract, spending, pending, asked, standing) {
 }
 
 /** Whether a question takes another report of this person. */
-export const takesMore = (card) => card.made < reportLimit(card.question) && !card.dear;
+export const takesMore = (card) => card.made < reportLimit(card.question) && !card.overLimit;
 
 /** Why it does not. */
-export const fullSentence = (card, words) => (card.made < reportLimit(card.question) ? words.dear(formatNumber(words, card.ceiling)) : words.limit(card.made));
+export const fullSentence = (card, words) => (card.made < reportLimit(card.question) ? words.overLimit(formatNumber(words, card.ceiling)) : words.limit(card.made));
 
 /**
  * "Stays here" beside "is sent".
@@ -103,7 +103,7 @@ function alternativesDetails(card, report, words) {
   const opened = async ({ target }) => {
     if (target.open && !place.hasChildNodes()) place.append(...(await (await import("./alternatives.js")).alternativesView(card, report, words)).filter(Boolean));
   };
-  return h("details", { class: "who", ontoggle: opened }, h("summary", {}, words.who.title), place);
+  return h("details", { class: "who", ontoggle: opened }, h("summary", {}, words.alternatives.title), place);
 }
 
 /** What a report says beside its labelled bits. */
@@ -157,7 +157,7 @@ function valueAndReport(parts, value, words) {
 }
 
 function partView(part, words) {
-  const shown = part.kind === "bits" ? tiles(part.value, words) : (Object.hasOwn(words.said, part.value) ? words.said[part.value] : String(part.value));
+  const shown = part.kind === "bits" ? tiles(part.value, words) : (Object.hasOwn(words.values, part.value) ? words.values[part.value] : String(part.value));
   return h("div", {}, h("dt", {}, words.parts[part.name] ?? part.name), h("dd", {}, shown));
 }
 

@@ -20,7 +20,7 @@ from rumor.collector.store.base import (
     BatchAccepted,
     Outcome,
     ReportBatch,
-    StoreDamaged,
+    StoreDamagedError,
     StoreUnavailable,
     sorted_by_id,
 )
@@ -128,7 +128,7 @@ class Postgres:
 
     def not_opened(self, problem: StoreUnavailable | OSError) -> InputError:
         """The sentence, without the URL, which may hold a password."""
-        if isinstance(problem, StoreDamaged):
+        if isinstance(problem, StoreDamagedError):
             return InputError(f"the database: {problem}")
         return InputError(f"a store must be reachable; the database is not ({problem})")
 

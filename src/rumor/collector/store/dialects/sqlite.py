@@ -19,7 +19,7 @@ from rumor.collector.store.base import (
     ID_BYTES,
     Outcome,
     ReportBatch,
-    StoreDamaged,
+    StoreDamagedError,
     StoreUnavailable,
 )
 from rumor.collector.store.checksums import (
@@ -240,7 +240,7 @@ class Sqlite:
 
     def not_opened(self, problem: StoreUnavailable | OSError) -> InputError:
         """The sentence, with the path as it was given."""
-        if isinstance(problem, StoreDamaged):
+        if isinstance(problem, StoreDamagedError):
             return InputError(f"{self._given!r}: {problem}")
         return InputError(
             f"{self._schema.what} must be a SQLite file that can be written; {self._given!r} is "

@@ -26,7 +26,7 @@ _S4, _S5, _S6, _S7 = np.uint64(32), np.uint64(40), np.uint64(48), np.uint64(56)
 
 @_jit
 def byte_table(h, words):
-    """For each byte position and byte value, the total of h over its 1-bits."""
+    """Return, for each byte position and byte value, the total of `h` over its 1-bits."""
     table = np.zeros(words * 2048, dtype=np.float64)
     for index in range(h.size):
         base, size = index // 8 * 256, 1 << (index % 8)
@@ -42,7 +42,7 @@ def byte_table(h, words):
 
 @_jit
 def fold_bytes(collected, size):
-    """For each bit the total over the byte values in which it is set."""
+    """Return, for each of `size` bits, the total over the byte values in which it is set."""
     out = np.zeros(size, dtype=np.float64)
     held = np.empty(256, dtype=np.float64)
     for base in range(0, size, 8):
@@ -78,7 +78,7 @@ def bits_update(reports, table, c, weights, power, collected):
 
 @_jit
 def _update(words, count, width, table, c, weights, power, collected):
-    """Chunk by chunk: gather each row's total, turn it into a share, scatter the share."""
+    """Update chunk by chunk: gather each row's total, turn it into a share, scatter the share."""
     rows = min(_MOST_ROWS, max(_FEWEST_ROWS, _CHUNK_BYTES // width))
     sums, shares = np.zeros(rows), np.zeros(rows)
     logs, total = 0.0, 0.0
@@ -102,7 +102,7 @@ def _update(words, count, width, table, c, weights, power, collected):
 
 @_inline
 def _weighed(d, weights, row, power, logs, product, turn):
-    """What a row shares out; the sum of logarithms with it, and what is still to be in that."""
+    """Return a row's share, the sum of logarithms, and the product not yet added to that sum."""
     weight = 1.0
     if weights.size:
         weight = weights[row]
@@ -119,20 +119,20 @@ def _weighed(d, weights, row, power, logs, product, turn):
 
 @_inline
 def _word(words, spot):
-    """The eight bytes from this byte on."""
+    """Return the eight bytes that begin at byte `spot`."""
     at, shift = spot >> 3, np.uint64((spot & 7) * 8)
     return (words[at] >> shift) | ((words[at + 1] << _ONE) << (_S63 - shift))
 
 
 @_inline
 def _mask(size):
-    """What belongs to a row of a word of which it has `size` bytes."""
+    """Return a mask of the bytes of a word that belong to a row with `size` bytes left."""
     return ~np.uint64(0) >> np.uint64(8 * max(0, 8 - size))
 
 
 @_jit
 def _gather(words, spot, width, mask, table, sums):
-    """Add to each row's sum what the table holds for eight of its bytes."""
+    """Add to each row's sum the `table` entries of eight of its bytes."""
     for i in range(sums.size):
         x = _word(words, spot + i * width) & mask
         a = table[np.int64(x & _BYTE)] + table[256 + np.int64((x >> _S1) & _BYTE)]
@@ -144,7 +144,7 @@ def _gather(words, spot, width, mask, table, sums):
 
 @_jit
 def _scatter(words, spot, width, mask, collected, shares):
-    """Add each row's share to where its eight bytes stand."""
+    """Add each row's share to the entries of its eight bytes."""
     for i in range(shares.size):
         x, share = _word(words, spot + i * width) & mask, shares[i]
         collected[np.int64(x & _BYTE)] += share
@@ -159,7 +159,7 @@ def _scatter(words, spot, width, mask, collected, shares):
 
 @_jit
 def lists_update(starts, values, h, c, weights, power, collected):
-    """The same for reports as lists: those of row i are values[starts[i] : starts[i + 1]]."""
+    """Do `bits_update` for reports as lists: row i is values[starts[i] : starts[i + 1]]."""
     logs, total, product = 0.0, 0.0, 1.0
     for i in range(starts.size - 1):
         a, b = 0.0, 0.0
@@ -179,7 +179,7 @@ def lists_update(starts, values, h, c, weights, power, collected):
 
 @_jit
 def fill_lists(bitmaps, starts, values):
-    """The positions of the 1-bits of each row, in ascending order."""
+    """Write the positions of the 1-bits of each row to `values`, in ascending order."""
     for i in range(bitmaps.shape[0]):
         spot = starts[i]
         for j in range(bitmaps.shape[1]):

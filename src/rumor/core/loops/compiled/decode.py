@@ -1,15 +1,15 @@
-"""The heavy loops of decoding, compiled by numba; plain twins of them are in ../plain/decode.py.
+"""The heavy loops of decoding and of the prefix search, compiled by numba.
 
-A candidate is a row of a map: for each cohort and hash the bit that it sets, as an index
-within the cohort; a bit that an earlier hash of the cohort set already is written as `bits`,
-one past the last. So tables over the bits have a column more, which holds zero, and a sum over
+Their plain twins are in ../plain/decode.py.
+
+Decoding. A candidate is a row of a map: for each cohort and hash the bit that it sets, as an index
+within the cohort; a bit that an earlier hash of the cohort already set is written as `bits`,
+one past the last. So tables over the bits have one more column, which holds zero, and a sum over
 a row of the map counts every bit once. Free levels, one for each cohort, are eliminated
-throughout: `inverse` holds 1 / (total weight of the cohort), or 0 where there is no level.
+throughout: `inverse` holds 1 / (total weight of the cohort), or 0 for a cohort without a level.
 
-The heavy loops of growing words, compiled by numba; their plain twins are in plain/discover.py.
-
-A candidate is a fingerprint. Cohort k puts it into bucket floor(g h / 2^32), h the top half of
-a_k f + b_k, and `table` has a number for each cohort and bucket.
+Prefix search. A candidate is a fingerprint f. Cohort k puts it into bucket floor(g h / 2^32), h the
+top half of a_k f + b_k, and `table` has a number for each cohort and bucket.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def pack_map(positions, hashes, bits, out):
 
 @_jit
 def column_norms(rows, hashes, weights, inverse, out):
-    """Squared length of every column, weighted, after the levels are taken out."""
+    """Write the weighted squared length of every column, levels taken out, to `out`."""
     for j in range(rows.shape[0]):
         row, total = rows[j], 0.0
         for c in range(inverse.size):
@@ -57,7 +57,7 @@ def column_norms(rows, hashes, weights, inverse, out):
 
 @_sums
 def column_scores(rows, hashes, table, out):
-    """The total of a table over the bits of every candidate."""
+    """Write the total of `table` over the bits of every candidate to `out`."""
     for j in range(rows.shape[0]):
         row, total = rows[j], 0.0
         for c in range(table.shape[0]):
@@ -68,7 +68,7 @@ def column_scores(rows, hashes, table, out):
 
 @_inline
 def _gradient(row, hashes, pull, weights, level):
-    """The score of one candidate: weighted residuals `pull`, less the levels."""
+    """Return the score of one candidate: weighted residuals `pull`, less the levels."""
     total = 0.0
     for c in range(level.size):
         for i in range(c * hashes, (c + 1) * hashes):
@@ -91,7 +91,7 @@ def _shift(row, hashes, pull, weights, inverse, level, step):
 
 @_jit
 def descend(fit, tolerance, most):
-    """Cyclic coordinate descent of the non-negative Lasso; returns the sweeps that it took.
+    """Run cyclic coordinate descent of the non-negative Lasso, and return the number of sweeps.
 
     The `fit` (rumor.core.loops.descent) moves in place. It ends when no coefficient moves it by
     more than `tolerance` standard deviations.
@@ -116,7 +116,7 @@ def descend(fit, tolerance, most):
 
 @_jit
 def descend_many(fits, barred, tolerance, most):
-    """The same descent for many fits at once, each without one candidate.
+    """Run `descend` for many fits at once, each without one candidate.
 
     `pull` (cohorts, bits + 1, fits), `level` (cohorts, fits) and `coefficients` (candidates,
     fits) are updated in place; fit k never takes candidate barred[k]. Fits stand next to each
@@ -168,11 +168,11 @@ def descend_many(fits, barred, tolerance, most):
 
 @_jit
 def exceeding(rows, hashes, tables, bounds, excess, who):
-    """For each of many tables (cohorts, bits + 1, fits) the candidates that are most above a bound.
+    """Find, for each of many tables, the candidates that are most above a bound.
 
-    Candidate j exceeds its bound by its total over the table's bits less bounds[j]. The largest
-    excesses of every table, above 0, are written to `excess` and the candidates to `who` (fits,
-    places); -1 where there are no more.
+    Candidate j exceeds its bound by its total over the bits of a table (cohorts, bits + 1, fits)
+    less bounds[j]. The largest excesses of every table, above 0, are written to `excess` and the
+    candidates to `who` (fits, places); -1 fills unused places.
     """
     many = who.shape[0]
     least, last = np.zeros(many, dtype=tables.dtype), np.zeros(many, dtype=np.int64)
@@ -205,7 +205,7 @@ def exceeding(rows, hashes, tables, bounds, excess, who):
 
 @_jit
 def decoy_scores(seed, start, hashes, bits, table, out):
-    """The total of a table over the bits of made-up words number start, start + 1, ...
+    """Write the total of `table` over the bits of decoy words start, start + 1, ... to `out`.
 
     Their bits come from SplitMix64, as many to a word as fit.
     """
@@ -238,7 +238,9 @@ def decoy_scores(seed, start, hashes, bits, table, out):
 
 @_jit
 def gram(rows, hashes, weights, inverse, out):
-    """The weighted Gram matrix of candidates, levels taken out (lower triangle and diagonal)."""
+    """Write the weighted Gram matrix of candidates, levels taken out (lower triangle and
+    diagonal).
+    """
     count, cohorts = rows.shape[0], inverse.size
     marked = np.zeros(weights.shape, dtype=np.float64)
     sums = np.zeros((count, cohorts), dtype=np.float64)
@@ -264,7 +266,7 @@ def gram(rows, hashes, weights, inverse, out):
 
 @_sums
 def factor(matrix):
-    """The Cholesky factor, in place in the lower triangle; False if not positive definite."""
+    """Replace `matrix` by its Cholesky factor (lower triangle); False if not positive definite."""
     size = matrix.shape[0]
     for i in range(size):
         for j in range(i + 1):
@@ -298,7 +300,7 @@ def solve(lower, right, out):
 
 @_sums
 def inverse_diagonal(lower, out):
-    """The diagonal of (L L')^-1: the squared lengths of the columns of L^-1."""
+    """Write the diagonal of (L L')^-1, the squared lengths of the columns of L^-1, to `out`."""
     size = lower.shape[0]
     column = np.empty(size, dtype=np.float64)
     for start in range(size):
@@ -319,7 +321,7 @@ _BLOCK = 1024
 
 @_jit
 def sum_buckets(fingerprints, a, b, table, out):
-    """For each candidate the total of the table over its buckets, one in each cohort."""
+    """Write, for each candidate, the total of `table` over its buckets, one in each cohort."""
     half, buckets = np.uint64(32), np.uint64(table.shape[1])
     for start in range(0, fingerprints.size, _BLOCK):
         own = fingerprints[start : start + _BLOCK]
@@ -333,7 +335,7 @@ def sum_buckets(fingerprints, a, b, table, out):
 
 @_jit
 def descend_buckets(places, people, table, shares, passes):
-    """Fit shares of at least 0 to a table by coordinate descent; the table becomes what is left.
+    """Fit non-negative shares to `table` by coordinate descent; leave the residual in `table`.
 
     Row w of `places` has the buckets of word w. A share f of people_k people in cohort k is
     f people_k more in its bucket, taken evenly from all, so that rows keep their sums.

@@ -1,4 +1,4 @@
-"""The heavy loops, compiled by numba. Each has a plain twin of the same name in twins.py.
+"""The heavy loops over reports, compiled by numba; their plain twins are in ../plain/reports.py.
 
 Integers stay unsigned and 64 bits wide throughout: numba would turn a mix of signed and
 unsigned into floats. All loops release the interpreter's lock.
@@ -60,7 +60,7 @@ def _compare_any(planes, threshold, bits, ties):
 
 @_jit
 def _compare_eight(planes, threshold, bits, ties):
-    """The usual depth in one pass, from the lowest bit up, the lanes held in registers."""
+    """Compare eight planes in one pass, from the lowest bit up, the lanes held in registers."""
     t0, t1, t2, t3 = (
         _spread(threshold, 63),
         _spread(threshold, 62),
@@ -99,7 +99,7 @@ def _total_bits(words):
 
 @_inline
 def _spread(threshold, bit):
-    """One bit of the threshold in all 64 lanes."""
+    """Return bit `bit` of `threshold` in all 64 lanes."""
     return np.uint64(0) - ((threshold >> np.uint64(bit)) & _ONE)
 
 
@@ -291,7 +291,7 @@ def _flush(planes, counts, start):
 
 
 def count_columns(reports):
-    """How many rows have each bit set; bit i of a row is bit i % 8 of its byte i // 8.
+    """Return how many rows have each bit set; bit i of a row is bit i % 8 of its byte i // 8.
 
     Rows are laid end to end, eight or a multiple of eight at a time, so that they make a
     long row of 64-bit words whatever their width; those are added by carry-save adders
@@ -318,7 +318,7 @@ def count_columns(reports):
 
 @_jit
 def _byte_table(h, width):
-    """For each byte position and byte value, the total of h over its 1-bits."""
+    """Return, for each byte position and byte value, the total of `h` over its 1-bits."""
     table = np.zeros((width, 256), dtype=np.float64)
     for j in range(width):
         for bit in range(8):
@@ -332,7 +332,7 @@ def _byte_table(h, width):
 
 @_jit
 def bits_forward(reports, h):
-    """For each row the total of h over its 1-bits."""
+    """Return, for each row, the total of `h` over its 1-bits."""
     count, width = reports.shape
     table = _byte_table(h, width)
     out = np.empty(count, dtype=np.float64)
@@ -346,7 +346,7 @@ def bits_forward(reports, h):
 
 @_jit
 def bits_adjoint(reports, w):
-    """For each bit the total weight of the rows in which it is set."""
+    """Return, for each bit, the total weight of the rows in which it is set."""
     count, width = reports.shape
     table = np.zeros((width, 256), dtype=np.float64)
     for i in range(count):
@@ -365,7 +365,7 @@ def bits_adjoint(reports, w):
 
 @_jit
 def complete_subsets(bitmaps, codes, included, size, domain, halves, row):
-    """Give each bitmap its size by uniformly drawn positions; returns the first row not done.
+    """Give each bitmap its size by uniformly drawn positions, and return the first row not done.
 
     A row's own code is set exactly when it is included. Positions are drawn from 32-bit
     words (multiply, keep the high half, reject what would bias it); one that changes
@@ -405,7 +405,7 @@ def complete_subsets(bitmaps, codes, included, size, domain, halves, row):
 
 @_jit
 def list_bits(bitmaps, lists):
-    """The positions of the 1-bits of each bitmap, in ascending order."""
+    """Write the positions of the 1-bits of each bitmap to `lists`, in ascending order."""
     for i in range(bitmaps.shape[0]):
         found = 0
         for j in range(bitmaps.shape[1]):
@@ -419,7 +419,7 @@ def list_bits(bitmaps, lists):
 
 @_jit
 def hadamard_outputs(words, codes, threshold, block, outcomes, out, flagged):
-    """Hadamard response of each code, deciding all but rare rows; returns how many are flagged.
+    """Draw the Hadamard response of each code, and return how many rare rows are flagged.
 
     The high half of a word is the coin, its low half the pick (see HadamardResponse.draw).
     """
@@ -455,7 +455,7 @@ def hadamard_outputs(words, codes, threshold, block, outcomes, out, flagged):
 
 @_inline
 def _parity(x):
-    """The exclusive or of the low 32 bits."""
+    """Return the exclusive or of the low 32 bits of `x`."""
     x ^= x >> np.uint64(16)
     x ^= x >> np.uint64(8)
     x ^= x >> np.uint64(4)
@@ -470,7 +470,7 @@ _HASH_BLOCK = 2048
 
 @_jit
 def _count_hashes_narrow(a, c, span, counts):
-    """The counts of 32-bit hashes, four reports to a pass over the values.
+    """Add the counts of 32-bit hashes, four reports to a pass over the values.
 
     Each hash is the one before it plus a: the compiler makes that a vector addition, at
     half the cost of a multiplication.
@@ -505,7 +505,7 @@ def _count_hashes_narrow(a, c, span, counts):
 
 @_jit
 def _count_hashes_wide(a, c, span, counts):
-    """The counts of 64-bit hashes."""
+    """Add the counts of 64-bit hashes."""
     block = np.zeros(_HASH_BLOCK, dtype=np.uint64)
     for start in range(0, counts.size, _HASH_BLOCK):
         size = min(_HASH_BLOCK, counts.size - start)
@@ -533,7 +533,7 @@ def count_hashes(a, c, span, mask, counts):
 
 @_jit
 def hash_forward(a, c, span, mask, h):
-    """For each report the total of h over the values v with (a v + c) & mask <= span."""
+    """Return, for each report, the total of `h` over the values v with (a v + c) & mask <= span."""
     out = np.empty(a.size, dtype=np.float64)
     for i in range(a.size):
         factor, shift, within = a[i], c[i], span[i]
@@ -547,7 +547,7 @@ def hash_forward(a, c, span, mask, h):
 
 @_jit
 def hash_adjoint(a, c, span, mask, w, domain):
-    """For each value v the total weight of the reports with (a v + c) & mask <= span."""
+    """Return, for each value v, the total weight of the reports with (a v + c) & mask <= span."""
     out = np.zeros(domain, dtype=np.float64)
     for start in range(0, domain, _HASH_BLOCK):
         size = min(_HASH_BLOCK, domain - start)
@@ -563,7 +563,7 @@ def hash_adjoint(a, c, span, mask, w, domain):
 
 @_jit
 def mix_indices(seeds, mask, out):
-    """out[i, j] = mix64(s0 xor mix64(s1 + j)) & mask, for the seed (s0, s1) of row i."""
+    """Set out[i, j] = mix64(s0 xor mix64(s1 + j)) & mask, for the seed (s0, s1) of row i."""
     for i in range(seeds.shape[0]):
         s0, s1 = seeds[i, 0], seeds[i, 1]
         row = out[i]
@@ -573,9 +573,9 @@ def mix_indices(seeds, mask, out):
 
 @_jit
 def pick_cells(cells, keys, low, high, start, stop, scale, steps, refuse, out):
-    """The grid steps of the cells at `keys` (-1 for NaN); returns whether a cell lies outside.
+    """Write the grid steps of the cells at `keys` (-1 for NaN); return if any cell is outside.
 
-    Every cell of a row is looked at when strangers are to be refused, in the same pass.
+    Every cell of a row is checked if `refuse` is set, in one pass.
     """
     bad = False
     for i in range(keys.shape[0]):
@@ -593,7 +593,7 @@ def pick_cells(cells, keys, low, high, start, stop, scale, steps, refuse, out):
 
 @_jit
 def pick_signs(words, cells, steps, low, high, start, stop, scale, refuse, keys, signs, flagged):
-    """For each row one key at random and what it says: 0 not held, 1 rounded up, 2 down.
+    """Draw, for each row, one key and its sign: 0 not held, 1 rounded up, 2 rounded down.
 
     The high half of a word picks the key, the low half rounds the value. Rows whose pick
     must be rejected are listed in `flagged`; returns how many there are, and whether a cell
@@ -621,7 +621,7 @@ def pick_signs(words, cells, steps, low, high, start, stop, scale, refuse, keys,
 
 @_jit
 def pick_steps(words, cells, steps, absent, keys, signs, flagged):
-    """As `pick_signs`, from a table of steps that was checked before."""
+    """Do `pick_signs` on a table of steps that was checked before."""
     bound, grid = np.uint64(cells.shape[1]), np.uint64(steps)
     reject_key, reject_step = np.uint64(4294967296) % bound, np.uint64(4294967296) % grid
     found = 0

@@ -1,1 +1,1 @@
-"""The same loops in plain numpy: slower, complete, and what the compiled ones are tested by."""
+"""The heavy loops in plain numpy: slower, complete, and the reference for the compiled ones."""

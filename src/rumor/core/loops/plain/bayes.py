@@ -19,7 +19,7 @@ _UNPACKED = 1 << 20
 
 
 def byte_table(h: F64, words: int) -> F64:
-    """For each byte position and byte value, the total of h over its 1-bits."""
+    """Return, for each byte position and byte value, the total of `h` over its 1-bits."""
     padded = np.zeros(words * 64)
     padded[: h.size] = h
     bits = np.arange(256)[:, None] >> np.arange(8) & 1
@@ -27,7 +27,7 @@ def byte_table(h: F64, words: int) -> F64:
 
 
 def fold_bytes(collected: F64, size: int) -> F64:
-    """For each bit the total over the byte values in which it is set."""
+    """Return, for each of `size` bits, the total over the byte values in which it is set."""
     bits = np.arange(256)[:, None] >> np.arange(8) & 1
     return np.asarray((collected.reshape(-1, 256) @ bits).reshape(-1)[:size])
 
@@ -61,7 +61,7 @@ def lists_update(
     power: int,
     collected: F64,
 ) -> tuple[float, float]:
-    """The same for reports as lists: those of row i are values[starts[i] : starts[i + 1]]."""
+    """Do `bits_update` for reports as lists: row i is values[starts[i] : starts[i + 1]]."""
     lengths = np.diff(starts)
     rows = np.repeat(np.arange(lengths.size), lengths)
     d = 1.0 + c * np.bincount(rows, h[values], minlength=lengths.size)
@@ -72,7 +72,7 @@ def lists_update(
 
 
 def fill_lists(bitmaps: Reports, starts: I64, values: NDArray[np.integer]) -> None:
-    """The positions of the 1-bits of each row, in ascending order."""
+    """Write the positions of the 1-bits of each row to `values`, in ascending order."""
     count, width = bitmaps.shape
     step = max(1, _UNPACKED // (8 * width))
     for start in range(0, count, step):

@@ -1,12 +1,7 @@
-"""The heavy loops of decoding in plain numpy: the same functions as in ../compiled/decode.py.
+"""The heavy loops of decoding and of the prefix search in plain numpy.
 
-They serve installations without numba, and the tests hold the compiled loops to them. Sums of
-floats may differ in the last bits.
-
-The heavy loops of growing words in plain numpy: the same functions as compiled/discover.py.
-
-They serve installations without numba, and the tests hold the compiled loops to them. Sums of
-floats may differ in the last bits.
+Their compiled twins are in ../compiled/decode.py. They serve installations without numba, and the
+tests hold the compiled loops to them. Sums of floats may differ in the last bits.
 """
 
 from __future__ import annotations
@@ -34,7 +29,7 @@ def pack_map(positions: NDArray[np.uint16], hashes: int, bits: int, out: Map) ->
 
 
 def _once(grouped: NDArray[np.int64], bits: int) -> NDArray[np.int64]:
-    """Positions with those that an earlier hash of the cohort has already written as `bits`."""
+    """Write repeated positions of a cohort as `bits`, so that every bit counts once."""
     marked = grouped.copy()
     for i in range(1, grouped.shape[2]):
         again = (grouped[:, :, :i] == grouped[:, :, i : i + 1]).any(axis=2)
@@ -43,26 +38,28 @@ def _once(grouped: NDArray[np.int64], bits: int) -> NDArray[np.int64]:
 
 
 def _taken(table: F64, rows: Map, hashes: int) -> F64:
-    """A table's entries at the bits of every candidate, (candidates, cohorts, hashes)."""
+    """Return the entries of `table` at the bits of every candidate, (candidates, cohorts,
+    hashes).
+    """
     grouped = rows.reshape(len(rows), -1, hashes).astype(np.int64)
     return np.asarray(table[np.arange(len(table))[:, None], grouped])
 
 
 def column_norms(rows: Map, hashes: int, weights: F64, inverse: F64, out: F64) -> None:
-    """Squared length of every column, weighted, after the levels are taken out."""
+    """Write the weighted squared length of every column, levels taken out, to `out`."""
     for part in slices(len(rows), _CHUNK):
         in_cohort = _taken(weights, rows[part], hashes).sum(axis=2)
         out[part] = (in_cohort - in_cohort**2 * inverse).sum(axis=1)
 
 
 def column_scores(rows: Map, hashes: int, table: F64, out: F64) -> None:
-    """The total of a table over the bits of every candidate."""
+    """Write the total of `table` over the bits of every candidate to `out`."""
     for part in slices(len(rows), _CHUNK):
         out[part] = _taken(table, rows[part], hashes).sum(axis=(1, 2))
 
 
 def descend(fit: Descent, tolerance: float, most: int) -> int:
-    """Cyclic coordinate descent of the non-negative Lasso; returns the sweeps that it took."""
+    """Run cyclic coordinate descent of the non-negative Lasso, and return the number of sweeps."""
     pull, weights, level, coefficients = fit.pull, fit.weights, fit.level, fit.coefficients
 
     def move(j: int, at: _Places) -> float:
@@ -81,7 +78,7 @@ def descend(fit: Descent, tolerance: float, most: int) -> int:
 
 
 def descend_many(fits: Descent, barred: NDArray[np.int64], tolerance: float, most: int) -> int:
-    """The same descent for many fits at once, each without one candidate."""
+    """Run `descend` for many fits at once, each without one candidate."""
     pull, level, coefficients = fits.pull, fits.level, fits.coefficients
 
     def move(j: int, at: _Places) -> float:
@@ -104,7 +101,7 @@ def descend_many(fits: Descent, barred: NDArray[np.int64], tolerance: float, mos
 def _sweeps(
     fit: Descent, move: Callable[[int, _Places], float], tolerance: float, most: int
 ) -> int:
-    """Move one coefficient after the other until none moves the fit by more than the tolerance."""
+    """Move one coefficient after the other until none moves the fit by more than `tolerance`."""
     grouped = fit.rows.reshape(len(fit.rows), -1, fit.hashes).astype(np.int64)
     cohort = np.arange(len(fit.level))[:, None]
     able = np.flatnonzero(fit.norms > 0).tolist()
@@ -122,7 +119,7 @@ def exceeding(
     excess: NDArray[np.float32],
     who: NDArray[np.int64],
 ) -> None:
-    """For each of many tables, the candidates that are most above a bound."""
+    """Find, for each of many tables, the candidates that are most above a bound."""
     cohort, found = np.arange(len(tables))[:, None], []
     for part in slices(len(rows), _CHUNK // 16):
         some = rows[part]
@@ -140,7 +137,7 @@ def exceeding(
 def decoy_scores(
     seed: np.uint64, start: int, hashes: int, bits: int, table: F64, out: NDArray[np.float32]
 ) -> None:
-    """The total of a table over the bits of made-up words number start, start + 1, ..."""
+    """Write the total of `table` over the bits of decoy words start, start + 1, ... to `out`."""
     width, cohorts = bits.bit_length() - 1, len(table)
     fit, size = 64 // width, cohorts * hashes
     words = -(-size // fit)
@@ -157,7 +154,9 @@ def decoy_scores(
 
 
 def gram(rows: Map, hashes: int, weights: F64, inverse: F64, out: F64) -> None:
-    """The weighted Gram matrix of candidates, levels taken out (lower triangle and diagonal)."""
+    """Write the weighted Gram matrix of candidates, levels taken out (lower triangle and
+    diagonal).
+    """
     count, (cohorts, columns) = len(rows), weights.shape
     grouped = rows.reshape(count, -1, hashes).astype(np.int64)
     dense = np.zeros((count, cohorts, columns))
@@ -168,7 +167,7 @@ def gram(rows: Map, hashes: int, weights: F64, inverse: F64, out: F64) -> None:
 
 
 def factor(matrix: F64) -> bool:
-    """The Cholesky factor, in place in the lower triangle; False if not positive definite."""
+    """Replace `matrix` by its Cholesky factor (lower triangle); False if not positive definite."""
     lower = np.tril(matrix)
     full, before = lower + np.tril(matrix, -1).T, np.diag(matrix).copy()
     try:
@@ -188,7 +187,7 @@ def solve(lower: F64, right: F64, out: F64) -> None:
 
 
 def inverse_diagonal(lower: F64, out: F64) -> None:
-    """The diagonal of (L L')^-1: the squared lengths of the columns of L^-1."""
+    """Write the diagonal of (L L')^-1, the squared lengths of the columns of L^-1, to `out`."""
     tidy = np.tril(lower)
     out[:] = (np.linalg.solve(tidy, np.eye(len(tidy))) ** 2).sum(axis=0)
 
@@ -199,7 +198,7 @@ _BLOCK = 1 << 13
 
 
 def sum_buckets(fingerprints: U64, a: U64, b: U64, table: F64, out: F64) -> None:
-    """For each candidate the total of the table over its buckets, one in each cohort."""
+    """Write, for each candidate, the total of `table` over its buckets, one in each cohort."""
     half, buckets = np.uint64(32), np.uint64(table.shape[1])
     for part in slices(fingerprints.size, _BLOCK):
         own, sums = fingerprints[part], out[part]
@@ -211,7 +210,7 @@ def sum_buckets(fingerprints: U64, a: U64, b: U64, table: F64, out: F64) -> None
 def descend_buckets(
     places: NDArray[np.int64], people: F64, table: F64, shares: F64, passes: int
 ) -> None:
-    """Fit shares of at least 0 to a table by coordinate descent; the table becomes what is left."""
+    """Fit non-negative shares to `table` by coordinate descent; leave the residual in `table`."""
     cohorts, buckets = table.shape
     square = float((people**2).sum()) * (1.0 - 1.0 / buckets)
     if square == 0.0:

@@ -1,4 +1,4 @@
-"""The heavy loops in plain numpy: the same functions and results as kernels.py.
+"""The heavy loops over reports in plain numpy: the functions and results of ../compiled/reports.py.
 
 They serve small work and installations without numba, and the tests hold the compiled
 loops to them.
@@ -77,7 +77,7 @@ def count_codes(codes: NDArray[np.integer], counts: I64) -> None:
 
 
 def count_columns(reports: Reports) -> I64:
-    """How many rows have each bit set; bit i of a row is bit i % 8 of its byte i // 8."""
+    """Return how many rows have each bit set; bit i of a row is bit i % 8 of its byte i // 8."""
     counts = np.zeros(reports.shape[1] * 8, dtype=np.int64)
     for block in _row_blocks(reports):
         counts += np.unpackbits(block, axis=1, bitorder="little").sum(axis=0, dtype=np.int64)
@@ -85,7 +85,7 @@ def count_columns(reports: Reports) -> I64:
 
 
 def bits_forward(reports: Reports, h: F64) -> F64:
-    """For each row the total of h over its 1-bits."""
+    """Return, for each row, the total of `h` over its 1-bits."""
     blocks = [
         np.unpackbits(block, axis=1, count=h.size, bitorder="little") @ h
         for block in _row_blocks(reports)
@@ -94,7 +94,7 @@ def bits_forward(reports: Reports, h: F64) -> F64:
 
 
 def bits_adjoint(reports: Reports, w: F64) -> F64:
-    """For each bit the total weight of the rows in which it is set."""
+    """Return, for each bit, the total weight of the rows in which it is set."""
     out, start = np.zeros(reports.shape[1] * 8), 0
     for block in _row_blocks(reports):
         lanes = np.unpackbits(block, axis=1, bitorder="little")
@@ -118,7 +118,7 @@ def complete_subsets(
     halves: NDArray[np.uint32],
     row: int,
 ) -> int:
-    """Give each bitmap its size by uniformly drawn positions; returns the first row not done."""
+    """Give each bitmap its size by uniformly drawn positions, and return the first row not done."""
     products = halves.astype(np.uint64) * np.uint64(domain)
     kept = (products & np.uint64(0xFFFFFFFF)) >= np.uint64((1 << 32) % domain)
     positions = (products >> np.uint64(32))[kept].tolist()
@@ -146,7 +146,7 @@ def complete_subsets(
 
 
 def list_bits(bitmaps: U64, lists: NDArray[np.uint32]) -> None:
-    """The positions of the 1-bits of each bitmap, in ascending order."""
+    """Write the positions of the 1-bits of each bitmap to `lists`, in ascending order."""
     lanes = np.unpackbits(bitmaps.astype("<u8").view(np.uint8), axis=1, bitorder="little")
     lists[:] = np.nonzero(lanes)[1].reshape(lists.shape)
 
@@ -160,7 +160,7 @@ def hadamard_outputs(
     out: NDArray[np.uint32],
     flagged: I64,
 ) -> int:
-    """Hadamard response of each code, deciding all but rare rows; returns how many are flagged."""
+    """Draw the Hadamard response of each code, and return how many rare rows are flagged."""
     half, low = np.uint64(32), np.uint64(0xFFFFFFFF)
     near, far = np.uint64(block // 2), np.uint64(outcomes - block // 2)
     top, even = words >> half, words >> half < threshold >> half
@@ -187,7 +187,7 @@ def count_hashes(a: U64, c: U64, span: U64, mask: np.uint64, counts: I64) -> Non
 
 
 def hash_forward(a: U64, c: U64, span: U64, mask: np.uint64, h: F64) -> F64:
-    """For each report the total of h over the values v with (a v + c) & mask <= span."""
+    """Return, for each report, the total of `h` over the values v with (a v + c) & mask <= span."""
     out = np.empty(a.size)
     for start, inside in _hash_blocks(a, c, span, mask, h.size):
         out[start : start + len(inside)] = inside @ h
@@ -195,7 +195,7 @@ def hash_forward(a: U64, c: U64, span: U64, mask: np.uint64, h: F64) -> F64:
 
 
 def hash_adjoint(a: U64, c: U64, span: U64, mask: np.uint64, w: F64, domain: int) -> F64:
-    """For each value v the total weight of the reports with (a v + c) & mask <= span."""
+    """Return, for each value v, the total weight of the reports with (a v + c) & mask <= span."""
     out = np.zeros(domain)
     for start, inside in _hash_blocks(a, c, span, mask, domain):
         out += w[start : start + len(inside)] @ inside
@@ -205,7 +205,7 @@ def hash_adjoint(a: U64, c: U64, span: U64, mask: np.uint64, w: F64, domain: int
 def _hash_blocks(
     a: U64, c: U64, span: U64, mask: np.uint64, domain: int
 ) -> Iterator[tuple[int, NDArray[np.bool_]]]:
-    """The support matrix of hashed reports, some rows at a time."""
+    """Yield the support matrix of hashed reports, some rows at a time."""
     values = np.arange(domain, dtype=np.uint64)
     rows = max(1, _UNPACKED // (8 * domain))
     for part in slices(a.size, rows):
@@ -214,7 +214,7 @@ def _hash_blocks(
 
 
 def mix_indices(seeds: U64, mask: np.uint64, out: NDArray[np.uint16]) -> None:
-    """out[i, j] = mix64(s0 xor mix64(s1 + j)) & mask, for the seed (s0, s1) of row i."""
+    """Set out[i, j] = mix64(s0 xor mix64(s1 + j)) & mask, for the seed (s0, s1) of row i."""
     from rumor.core.mixing import mix64_array
 
     steps: U64 = np.arange(out.shape[1], dtype=np.uint64)
@@ -234,7 +234,7 @@ def pick_cells(
     refuse: bool,
     out: NDArray[np.int32],
 ) -> bool:
-    """The grid steps of the cells at `keys` (-1 for NaN); returns whether a cell lies outside."""
+    """Write the grid steps of the cells at `keys` (-1 for NaN); return if any cell is outside."""
     picked = np.take_along_axis(cells, keys, axis=1).astype(np.float64)
     missing = np.isnan(picked)
     inside = np.clip(np.where(missing, start, picked), start, stop)
@@ -257,7 +257,7 @@ def pick_signs(
     signs: I64,
     flagged: I64,
 ) -> tuple[int, bool]:
-    """For each row one key at random and what it says: 0 not held, 1 rounded up, 2 down."""
+    """Draw, for each row, one key and its sign: 0 not held, 1 rounded up, 2 rounded down."""
     half, rest = np.uint64(32), np.uint64(0xFFFFFFFF)
     bound, grid = np.uint64(cells.shape[1]), np.uint64(steps)
     product, draw = (words >> half) * bound, (words & rest) * grid
@@ -281,7 +281,7 @@ def pick_steps(
     signs: I64,
     flagged: I64,
 ) -> int:
-    """As `pick_signs`, from a table of steps that was checked before."""
+    """Do `pick_signs` on a table of steps that was checked before."""
     half, rest, whole = np.uint64(32), np.uint64(0xFFFFFFFF), np.uint64(1 << 32)
     bound, grid = np.uint64(cells.shape[1]), np.uint64(steps)
     product, draw = (words >> half) * bound, (words & rest) * grid

@@ -39,7 +39,7 @@ _MASK = (1 << 64) - 1
 
 
 @dataclass(frozen=True)
-class Stems:
+class PrefixHashes:
     """The fingerprints of words and where the cohorts of each level put them."""
 
     code: PrefixCode
@@ -82,13 +82,13 @@ class Stems:
         mask = (1 << self.step) - 1
         return [bits >> self.step * (count - 1 - i) & mask for i in range(count)]
 
-    def whole(self, word: str) -> int:
+    def word_fingerprint(self, word: str) -> int:
         """The fingerprint of a whole word."""
         return _digest("rumor open words: word", self.key, normal(word).encode("utf-8"))
 
     def fingerprints(self, word: str) -> list[int]:
         """The fingerprint of a word at each level, that of whole words last."""
-        whole = self.whole(word)
+        whole = self.word_fingerprint(word)
         written = self.code.write(word, self.bits)
         found, here = [], self.root
         for chunk in self.chunks(written):
@@ -112,7 +112,7 @@ class Stems:
         """The fingerprints of many words, a row for each; their pieces may be known already."""
         chunks, ended = self.pieces(words) if pieces is None else pieces
         out = np.empty((len(words), self.levels), dtype=np.uint64)
-        whole = np.array([self.whole(word) for word in words], dtype=np.uint64)
+        whole = np.array([self.word_fingerprint(word) for word in words], dtype=np.uint64)
         here = np.full(len(words), self.root, dtype=np.uint64)
         for level in range(self.depth):
             there = chunks[:, level] >= 0

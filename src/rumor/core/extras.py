@@ -1,7 +1,7 @@
-"""Packages that not every install has: loaded by name, or named in a sentence.
+"""Optional packages: imported by name, or named in an error that says which extra to install.
 
-A device installs little. What only an analyst, a collector or a chart needs comes with an extra,
-and whoever meets a missing part is told which.
+A device installs little. Packages that only an analyst, a collector or a chart needs come with an
+extra of `rumor`.
 """
 
 from __future__ import annotations
@@ -37,19 +37,21 @@ EXTRAS = {
 """What is imported, and the extra of Rumor that installs it."""
 
 
-class MissingExtraError(InputError, ModuleNotFoundError):  # noqa: N818, it is no error of ours
-    """A part of Rumor that this install leaves out; the sentence says how to add it."""
+class MissingExtraError(InputError, ModuleNotFoundError):
+    """An optional package that is not installed; the message says how to install it."""
 
 
 def import_optional(module: str, what: str) -> Any:
-    """A module, or the sentence that names what to install for `what`."""
+    """Import `module`, or raise the error that names the package to install for `what`."""
     with explain_missing_extra(what):
         return importlib.import_module(module)
 
 
 @contextlib.contextmanager
 def explain_missing_extra(what: str) -> Iterator[None]:
-    """Turn a package that is missing within into the sentence that says how to install it."""
+    """Turn a ModuleNotFoundError of the block into an error that says how to install the
+    package.
+    """
     try:
         yield
     except MissingExtraError:
@@ -62,7 +64,7 @@ def explain_missing_extra(what: str) -> Iterator[None]:
 
 
 def load_public_name(name: str, load: Callable[[], Any]) -> Any:
-    """A public name as `load` finds it; a function whose parts are missing says which."""
+    """Return the public name that `load` finds; if it is a function, explain missing packages."""
     what = f"rumor.{name}"
     with explain_missing_extra(what):
         found = load()
@@ -78,7 +80,7 @@ def load_public_name(name: str, load: Callable[[], Any]) -> Any:
 
 
 def missing_extra_message(problem: ModuleNotFoundError, what: str = "this") -> str | None:
-    """The sentence for a package that is not installed; None where it is no part of an extra."""
+    """Return the message for a package that is not installed, or None if no extra has it."""
     package = (problem.name or "").split(".")[0]
     if package in ("", "rumor"):
         return None

@@ -27,7 +27,7 @@ from rumor.mechanisms.blanket import Blanket, Row
 from rumor.mechanisms.shapes import IntegerReports
 
 
-class NearOrFar(IntegerReports):
+class WindowedResponse(IntegerReports):
     """A mechanism whose report lies in a window at the true position, or anywhere else."""
 
     window: int
@@ -109,7 +109,7 @@ class NearOrFar(IntegerReports):
         near = 0 <= int.from_bytes(report, "little") - self.code(value) < self.window
         return self.exact_inside if near else self.exact_outside
 
-    def evidence(self, reports: Reports, first: object, second: object) -> Vector:
+    def log_likelihood_ratio(self, reports: Reports, first: object, second: object) -> Vector:
         """A report is likelier by epsilon under the value in whose window it lies alone."""
         outputs = from_little_endian(reports)
         windows = ((self.code(value), self.code(value) + self.window) for value in (first, second))

@@ -17,7 +17,7 @@ import numpy as np
 from rumor.core.types import Tally, Target, Vector
 
 
-class Supported(abc.ABC):
+class SupportRates(abc.ABC):
     """A mechanism whose reports support some things, more often those that a person has."""
 
     @property
