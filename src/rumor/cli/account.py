@@ -8,7 +8,7 @@ from rumor.cli.common import print_json
 from rumor.cli.options import AsJson, ShuffledBatch, argument, count, option
 
 AccountCollections = Annotated[
-    list[str], argument("COLLECTION...", "The collections one person takes part in.")
+    list[str], argument("COLLECTION...", "The collections that one respondent answers.")
 ]
 
 Relay = Annotated[
@@ -25,7 +25,7 @@ def account(
     crowd: ShuffledBatch,
     as_json: AsJson = False,
 ) -> None:
-    """Say what one person spends, at most.
+    """State the largest total epsilon of one respondent.
 
     One report; daily reports of one answer, or of one that changes; any number of them; and
     everything that the collections may ever ask, the answers changing every time. Collections

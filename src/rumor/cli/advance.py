@@ -18,7 +18,7 @@ def advance(
     skip_invalid: SkipInvalid = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make the next round of PrivKVM from the reports of this one.
+    """Make the contract of the next PrivKVM round.
 
     The means of this round are published in the next one's contract, which names this one as its
     parent; devices that answer it spend what the first round promised for all. Shares are

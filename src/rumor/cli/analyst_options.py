@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 
 DifferentPeople = Annotated[
     bool,
-    option("--different-people", "Say that nobody is in two of the groups, days or files."),
+    option(
+        "--different-people", "State that no respondent is in two of the groups, days or files."
+    ),
 ]
 
 

@@ -35,10 +35,11 @@ StateDir = Annotated[
 
 Questions = Annotated[
     list[str] | None,
-    argument("QUESTION...", "Which questions to be asked, by their ids; by default all of yours."),
+    argument("QUESTION...", "The ids of the questions to answer (default: all you are assigned)."),
 ]
 MaxEpsilon = Annotated[
-    float | None, option("--max-epsilon E", "The most this device spends in all.")
+    float | None,
+    option("--max-epsilon E", "Refuse to answer once this device has spent epsilon E in total."),
 ]
 
 
@@ -46,19 +47,19 @@ MaxEpsilon = Annotated[
 class AnswerTerms:
     """On what terms the person takes part."""
 
-    digest: str | None = opt("--digest HEX", "The contract's digest must be this one.")
+    digest: str | None = opt("--digest HEX", "Answer only a contract with this digest.")
     invitation: str | None = opt(
-        "--invitation CODE", "What admits you, where only invited people answer."
+        "--invitation CODE", "Your invitation, if the collection needs one."
     )
     agree: bool = opt(
         "--agree",
-        "Agree where a revision may cost more than was promised (or be asked).",
+        "Agree to a revision that costs more than was promised (default: ask).",
         default=False,
     )
 
 
 def answer(
-    url: Annotated[str, argument("URL", "Where the collector or its answer page is.")],
+    url: Annotated[str, argument("URL", "The address of the collector, or of its answer page.")],
     questions: Questions = None,
     state_dir: StateDir = None,
     max_epsilon: MaxEpsilon = None,

@@ -99,12 +99,12 @@ def _rumor(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
-    """Learn from a crowd without being trusted by it: local differential privacy, end to end.
+    """Collect and analyse answers under local differential privacy, from device to estimate.
 
     \b
-    See it:     rumor demo
-    Try it:     rumor simulate examples/browser.toml examples/homepages.csv
-    Use it:     rumor privatize examples/browser.toml answers.csv -o reports.parquet
+    Demo:       rumor demo
+    Simulate:   rumor simulate examples/browser.toml examples/homepages.csv
+    Use:        rumor privatize examples/browser.toml answers.csv -o reports.parquet
                 rumor estimate examples/browser.toml reports.parquet
     """
     if context.invoked_subcommand is None:

@@ -12,16 +12,20 @@ def attack(
     bits: Annotated[int, count("--bits N", "Bits of the Bloom filter.")] = 128,
     hashes: Annotated[int, count("--hashes N", "Bits that a word sets.")] = 2,
     cohorts: Annotated[int, count("--cohorts N", "Groups with hashes of their own.")] = 64,
-    f: Annotated[float, option("-f P", "Permanent noise.")] = 0.5,
-    p: Annotated[float, option("-p P", "P(report 1 | permanent bit 0).")] = 0.5,
-    q: Annotated[float, option("-q P", "P(report 1 | permanent bit 1).")] = 0.75,
-    words: Annotated[int, count("--words N", "Words a person might hold.")] = 100,
-    people: Annotated[int, count("--people N", "How many people to attack.")] = 500,
-    seed: Annotated[int, option("--seed N", "Makes the run repeatable.")] = 1,
+    f: Annotated[float, option("-f P", "f: permanent noise (PRR).")] = 0.5,
+    p: Annotated[
+        float, option("-p P", "p: probability of a 1 if the permanent bit is 0 (IRR).")
+    ] = 0.5,
+    q: Annotated[
+        float, option("-q P", "q: probability of a 1 if the permanent bit is 1 (IRR).")
+    ] = 0.75,
+    words: Annotated[int, count("--words N", "Number of possible words.")] = 100,
+    people: Annotated[int, count("--people N", "Number of simulated respondents.")] = 500,
+    seed: Annotated[int, option("--seed N", "Make the run repeatable.")] = 1,
     plot: Curves = None,
     as_json: AsJson = False,
 ) -> None:
-    """Attack simulated people by averaging what they send.
+    """Attack simulated respondents by averaging their reports.
 
     Compares three devices that are asked up to 1,000 times: one that draws every report
     afresh, one that sends its permanent bits as they are, and full RAPPOR. It shows how often

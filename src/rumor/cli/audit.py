@@ -31,11 +31,11 @@ def audit(
     question: QuestionId = None,
     samples: Samples = 1_000_000,
     command: Command = None,
-    seed: Annotated[int | None, option("--seed N", "Makes the sampling repeatable.")] = None,
+    seed: Annotated[int | None, option("--seed N", "Make the sampling repeatable.")] = None,
     certificate: Certificate = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check that the code delivers the epsilon it claims.
+    """Check that the implemented noise has the epsilon that the collection claims.
 
     Exit status 1 says that it does not.
 

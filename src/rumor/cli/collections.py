@@ -21,7 +21,7 @@ CollectionsWhat = Annotated[
     argument(
         "WHAT",
         "To revise: the new collection file. To advance, close or delete: a digest, or "
-        "how it begins.",
+        "its first characters.",
     ),
 ]
 
@@ -30,7 +30,9 @@ def collections(
     action: Action = "list",
     what: CollectionsWhat = None,
     store: StoreUrl = DEFAULT_STORE,
-    yes: Annotated[bool, option("--yes", "Really delete reports, counts and all.")] = False,
+    yes: Annotated[
+        bool, option("--yes", "Confirm the deletion of all reports and counts.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """List, revise, close or delete the collections of a store.

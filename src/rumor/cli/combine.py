@@ -12,7 +12,7 @@ from rumor.core.errors import InputError
 
 Sources = Annotated[
     list[str],
-    argument("COLLECTION REPORTS...", "A collection and its reports, for each of the sources."),
+    argument("COLLECTION REPORTS...", "For each source: its collection and its reports."),
 ]
 
 
@@ -22,11 +22,12 @@ class SourceWeights:
 
     chosen: bool = opt(
         "--chosen",
-        "Say that people chose their source; then --weights are needed.",
+        "State that respondents chose their source; --weights is then required.",
         default=False,
     )
     weights: str | None = opt(
-        "--weights FILE", "A CSV: each source's file name and its part of the population."
+        "--weights FILE",
+        "A CSV file: the file name of each source and its share of the population.",
     )
 
 
@@ -40,7 +41,7 @@ def combine(
     shown: IntervalOptions,
     written: OutputFiles,
 ) -> None:
-    """Estimate from several collections that ask the same.
+    """Combine several collections that ask the same question.
 
     Revisions with another epsilon, a second service: each source has the weight of its own noise.
 

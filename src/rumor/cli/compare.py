@@ -10,21 +10,23 @@ from rumor.cli.estimate import IntervalOptions
 from rumor.cli.options import CollectionFile, QuestionId, argument, opt
 
 A = Annotated[str, argument("A", "A reports file, a folder of them, or a saved summary.")]
-B = Annotated[str | None, argument("B", "Another one; the differences are B's less A's.")]
+B = Annotated[str | None, argument("B", "The other reports; differences are B minus A.")]
 
 
 @dataclass(frozen=True)
 class ComparedGroups:
     """What is compared."""
 
-    by: str | None = opt("--by COLUMN", "Compare the groups of a public column of A, or its days.")
-    against: str | None = opt("--against GROUP", "Compare each group with this one, not all pairs.")
+    by: str | None = opt(
+        "--by COLUMN", "Compare the groups of a public column of A, or its days (day)."
+    )
+    against: str | None = opt(
+        "--against GROUP", "Compare each group with this one instead of all pairs."
+    )
     period: list[str] | None = opt(
-        "--period FIRST..LAST", "Compare periods of days in A; give the option for each."
+        "--period FIRST..LAST", "Compare periods of days in A; repeat the option for each."
     )
-    other: str | None = opt(
-        "--other FILE", "The collection of B, where it is another one that asks the same."
-    )
+    other: str | None = opt("--other FILE", "The collection of B, if it differs from that of A.")
     different_people: DifferentPeople = False
 
 
@@ -39,7 +41,7 @@ def compare(
     shown: IntervalOptions,
     written: OutputFiles,
 ) -> None:
-    """What differs between groups, days or files.
+    """Compare groups, days or files.
 
     Differences are of unbiased estimates, with intervals and tests. Each row has a p-value of its
     own and one among all rows (Holm); each pair has a test of whether it differs in anything.

@@ -25,10 +25,10 @@ def demo(
     people: People = 100_000,
     out: Out = "rumor-demo.html",
     seed: Annotated[int | None, option("--seed N", "Make the demonstration repeatable.")] = None,
-    relay: Annotated[bool, option("--relay", "Show the way through a relay instead.")] = False,
+    relay: Annotated[bool, option("--relay", "Show a collection through a relay instead.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """See it all: a crowd, a sensitive question, no answers.
+    """Run the whole system on simulated respondents, with pages to look at.
 
     Simulated people answer, and nobody gets to see what. Shows what one person answered and
     what left their device, what the reports reveal together, and what the privacy amounts

@@ -33,35 +33,36 @@ Engine = Annotated[
     str,
     option(
         "--engine local|spark|gpu",
-        "Where to count: in threads of this process, with Spark, or on a graphics card.",
+        "Where to count reports: in threads of this process, with Spark, or on a GPU.",
     ),
 ]
 Master = Annotated[
     str | None,
-    option("--master URL", "For Spark: the cluster's address (else this machine, as local[*])."),
+    option("--master URL", "The address of the Spark cluster (default: this machine, local[*])."),
 ]
 Candidates = Annotated[
     str | None,
-    option("--candidates FILE", "For text questions: the words to look for, one to a line."),
+    option("--candidates FILE", "For text questions: the candidate words, one per line."),
 ]
 DistinctIds = Annotated[
-    bool, option("--distinct-ids", "Count reports of the same id once, where files overlap.")
+    bool, option("--distinct-ids", "Count reports with the same id once, if files overlap.")
 ]
 Share = Annotated[
     list[str] | None,
     option(
-        "--share VALUE", "Also the share of several values together; give the option once for each."
+        "--share VALUE",
+        "Also estimate the share of several values together; repeat the option for each.",
     ),
 ]
 Assume = Annotated[
     str | None,
     option(
         "--assume nothing|smooth",
-        "For ordered questions: intervals that hold whatever the distribution (by default), or "
-        "shorter ones that hold if answers are spread smoothly.",
+        "For ordered questions: intervals without assumptions (default), or shorter ones that "
+        "assume a smooth distribution.",
     ),
 ]
-Plot = Annotated[str | None, option("--plot FILE", "Draw a chart too (.html, .png or .svg).")]
+Plot = Annotated[str | None, option("--plot FILE", "Also draw a chart (.html, .png or .svg).")]
 Explain = Annotated[
     bool,
     option(
@@ -71,7 +72,7 @@ Explain = Annotated[
     ),
 ]
 SkipInvalid = Annotated[
-    bool, option("--skip-invalid", "Leave invalid reports out (and count them).")
+    bool, option("--skip-invalid", "Leave out invalid reports and print their number.")
 ]
 
 
@@ -125,19 +126,19 @@ class CountedRows:
         default=False,
     )
 
-    by: str | None = opt("--by COLUMN", "Estimate each value of a public column apart.")
+    by: str | None = opt("--by COLUMN", "Estimate each group of a public column separately.")
     weights: str | None = opt(
         "--weights FILE",
-        "Weigh groups to a population: a CSV of a public column's values and how many have each.",
+        "Post-stratify to a population: a CSV file of groups and their sizes.",
     )
     days: DayRange = field(default_factory=DayRange)
     distinct_ids: DistinctIds = False
     linked: str | None = opt(
         "--linked REPORTS",
-        "Reports of the question that the collection declares linked: the table of both.",
+        "Reports of the linked question: estimate the cross table of both.",
     )
     on: str | None = opt(
-        "--on COLUMN", "For --linked: the kept column that tells whose reports are whose."
+        "--on COLUMN", "With --linked: the public column that identifies respondents in both files."
     )
 
 
@@ -148,12 +149,12 @@ class IntervalOptions:
     level: Level = CONFIDENCE
     of: str = opt(
         "--of population|people",
-        "What intervals are about: the population that the people were drawn from, or "
-        "these people alone.",
+        "Target of the intervals: the population (sampling error and noise) or these "
+        "respondents (noise only).",
         default="population",
     )
     simultaneous: bool = opt(
-        "--simultaneous", "Widen the intervals to cover all values at once.", default=False
+        "--simultaneous", "Simultaneous intervals: all of them hold together.", default=False
     )
     top: Top = None
 
@@ -163,9 +164,9 @@ class EstimateFiles:
     """Files that are written."""
 
     plot: Plot = None
-    csv: str | None = opt("--csv FILE", "Write the estimates as CSV too.")
+    csv: str | None = opt("--csv FILE", "Also write the estimates as CSV.")
     save_summary: str | None = opt(
-        "--save-summary FILE", "Keep the counts, for `rumor merge` and later estimates."
+        "--save-summary FILE", "Save the counts, for `rumor merge` and later estimates."
     )
 
 

@@ -14,13 +14,11 @@ if TYPE_CHECKING:
     from rumor.collector.backup import ExportResult
 
 
-Digest = Annotated[
-    str | None, option("--digest HEX", "Which collection, where the store has several.")
-]
+Digest = Annotated[str | None, option("--digest HEX", "The collection, if the store has several.")]
 
 
 Of = Annotated[
-    str | None, option("--collection FILE", "Of which collection reports files are (.toml, .json).")
+    str | None, option("--collection FILE", "The collection of the reports files (.toml, .json).")
 ]
 
 
@@ -30,7 +28,7 @@ def export(
     digest: Digest = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write a collection of a store to Parquet files.
+    """Export a collection from a store to Parquet files.
 
     One for each question and day.
 
@@ -64,7 +62,7 @@ def import_(
     collection: Of = None,
     as_json: AsJson = False,
 ) -> None:
-    """Put an exported collection back into a store.
+    """Import an exported collection into a store.
 
     It goes on exactly where it was: reports that are sent again still count once. It appears
     whole or not at all, and collectors of the store may run meanwhile.

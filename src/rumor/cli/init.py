@@ -22,11 +22,13 @@ From = Annotated[
 class InitOptions:
     """What need not be asked for, or found in a table."""
 
-    name: str | None = opt("--name NAME", "What the collection is called.")
-    contact: str | None = opt("--contact ADDRESS", "Whom people may ask about it.")
-    users: int | None = opt_count("--users --people N", "How many people will answer.")
+    name: str | None = opt("--name NAME", "The name of the collection.")
+    contact: str | None = opt(
+        "--contact ADDRESS", "The address for questions about the collection."
+    )
+    users: int | None = opt_count("--users --people N", "The expected number of respondents.")
     epsilon: float | None = opt(
-        "--epsilon E", "The loss of one report, of every question (by default 1)."
+        "--epsilon E", "The epsilon of one report of each question (default 1)."
     )
 
 
@@ -37,7 +39,7 @@ def init(
     said: InitOptions,
     as_json: AsJson = False,
 ) -> None:
-    """Write a collection to start from, by asking a few questions.
+    """Write a collection file, from a table or from your answers.
 
     Or from the columns of a table. Nothing is sent anywhere, and no answer of the table is kept:
     its column names, short lists of labels and round ends of numbers are, and you are asked to

@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 class InvitationPage:
     """A page to print and cut, with a code for telephones on each invitation."""
 
-    page: str | None = opt(
-        "--print FILE", "Also write a page to print (.html), with a code for telephones."
-    )
+    page: str | None = opt("--print FILE", "Also write a page to print (.html), with QR codes.")
     address: str | None = opt(
         "--answer-url URL", "For --print: where people answer, such as https://.../answer."
     )

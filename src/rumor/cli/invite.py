@@ -16,14 +16,16 @@ _CHUNK = 2_000
 
 def invite(
     collection: CollectionFile,
-    out: Annotated[str, option("--out -o FILE", "The file to write, an invitation in each line.")],
-    count: Annotated[int, count("--count -n N", "How many to make.", min=1, max=1_000_000)] = 1,
+    out: Annotated[str, option("--out -o FILE", "The file to write, one invitation per line.")],
+    count: Annotated[
+        int, count("--count -n N", "The number of invitations.", min=1, max=1_000_000)
+    ] = 1,
     store: StoreUrl = DEFAULT_STORE,
     *,
     handed_out: InvitationPage,
     as_json: AsJson = False,
 ) -> None:
-    """Make invitations, one for each person.
+    """Make invitations, one per respondent.
 
     The collection must say admission = "invited". The store keeps no invitation, only keys
     that tell it nothing about them; the file is the only copy.

@@ -31,7 +31,7 @@ IssuerStore = Annotated[
     str,
     option(
         "--store -s URL",
-        "Where it is kept who is invited: sqlite:///FILE or postgresql://USER@HOST/DATABASE.",
+        "The store of invitations: sqlite:///FILE or postgresql://USER@HOST/DATABASE.",
     ),
 ]
 
@@ -40,16 +40,14 @@ IssuerStore = Annotated[
 class IssueOptions:
     """What keys and invitations are made of."""
 
-    url: str | None = opt("--url URL", "Where devices will find the issuer (keys).")
-    out: str | None = opt(
-        "--out -o FILE", "The file to write, an invitation in each line (invite)."
-    )
+    url: str | None = opt("--url URL", "The address at which devices reach the issuer (keys).")
+    out: str | None = opt("--out -o FILE", "The file to write, one invitation per line (invite).")
     count: int = opt_count(
-        "--count -n N", "How many invitations to make (invite).", default=1, min=1, max=1_000_000
+        "--count -n N", "The number of invitations (invite).", default=1, min=1, max=1_000_000
     )
     unbound: bool = opt(
         "--unbound",
-        "Make invitations that older devices can read, and another issuer could use (invite).",
+        "Make invitations that are not bound to this issuer, for older devices (invite).",
         default=False,
     )
 
@@ -74,7 +72,7 @@ def issue(
     listening: ListenOptions,
     as_json: AsJson = False,
 ) -> None:
-    """Sign tokens of the invited that nobody can trace.
+    """Run an issuer of blind tokens, which cannot be traced.
 
     For collections with admission = "blind". Run it apart from the collector, best by somebody
     else. keys makes a secret key for each question and writes the public ones into the

@@ -12,11 +12,11 @@ from rumor.core.errors import InputError
 
 def merge(
     out: Annotated[str, argument("OUT", "The summary file to write.")],
-    summaries: Annotated[list[str], argument("SUMMARY...", "The summary files to add up.")],
-    force: Annotated[bool, option("--force -f", "Replace OUT if it is there already.")] = False,
+    summaries: Annotated[list[str], argument("SUMMARY...", "The summary files to merge.")],
+    force: Annotated[bool, option("--force -f", "Replace OUT if it exists.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Add up saved summaries: a year is twelve files.
+    """Merge saved summaries into one, such as twelve months into a year.
 
     They must be of the same question of the same collection. Summaries are made by
     `rumor estimate ... --save-summary FILE` and can be estimated from like the reports

@@ -9,12 +9,12 @@ from rumor.cli.help_text import PlainCommand
 from rumor.cli.options import option
 from rumor.core.errors import InputError, format_value
 
-Method = Annotated[str, option("--method -m NAME", "How to estimate. {methods}.")]
+Method = Annotated[str, option("--method -m NAME", "The method of estimation. {methods}.")]
 MethodOptions = Annotated[
     list[str] | None,
     option(
         "--option NAME=VALUE",
-        "An option of the method, checked as in Python; give it once for each. {options}.",
+        "An option of the method; repeatable. {options}.",
     ),
 ]
 # What other options of a command say, or nothing that can be typed.

@@ -12,11 +12,13 @@ from rumor.core.errors import InputError
 def modules(
     import_map: Annotated[
         str | None,
-        option("--import-map URL", "Print the import map of a page that loads them from there."),
+        option(
+            "--import-map URL", "Print the import map of a page that loads the modules from URL."
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print the hash of every module of the client for browsers.
+    """Print the hashes of the browser client's modules.
 
     As subresource integrity writes it (sha384). Compare it with what a collector says at
     /client/integrity.json, or pin it: with --import-map, what is printed goes into a page before

@@ -154,7 +154,9 @@ class ShuffledBatch:
     crowd: int | None = opt_count(
         "--crowd N", "The fewest honest reports that a shuffled batch holds (1e5 is fine)."
     )
-    delta: float | None = opt("--delta D", "The probability with which shuffling may fail to hide.")
+    delta: float | None = opt(
+        "--delta D", "The delta of the (epsilon, delta) guarantee of shuffling."
+    )
 
     def given(self) -> tuple[int, float] | None:
         """Both of them, or neither."""
@@ -171,15 +173,15 @@ class TableReading:
     """How a table of answers is read."""
 
     mark: str = opt(
-        "--mark MARK", "What stands between the options of a set in one cell.", default="|"
+        "--mark MARK", "Separator between the options in a cell, for set questions.", default="|"
     )
     missing: str = opt(
         "--missing LABEL|drop|error",
-        "What rows without an answer become: that label, nothing, or an error that names the row.",
+        "Rows without an answer: use this label, drop them, or stop with an error.",
         default="error",
     )
     separator: str | None = opt(
-        "--separator CHAR", "What stands between the cells of a CSV, or tab (else found out)."
+        "--separator CHAR", "Separator of the CSV file, or tab (default: detected)."
     )
 
     def open(self, path: str) -> AnswerTable:
@@ -190,15 +192,15 @@ class TableReading:
 
 
 CollectionFile = Annotated[
-    str, argument("COLLECTION", "The collection: a .toml file, or a contract (.json).")
+    str, argument("COLLECTION", "The collection file (.toml), or a contract (.json).")
 ]
 QuestionId = Annotated[
-    str | None, option("--question -q ID", "Which question, where the collection has several.")
+    str | None, option("--question -q ID", "The question, if the collection has several.")
 ]
 Level = Annotated[float, option("--level L", "The confidence level of the intervals.")]
 Top = Annotated[
     int | None,
-    count("--top N", "Show only the N most frequent values (else 20 in tables).", min=1),
+    count("--top N", "Show the N most frequent values (default: 20 in tables).", min=1),
 ]
 AsJson = Annotated[bool, option("--json", "Print JSON for scripts, in full precision.")]
 Curves = Annotated[str | None, option("--plot FILE", "Write the curves to .html, .png or .svg.")]

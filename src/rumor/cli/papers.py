@@ -15,9 +15,11 @@ from rumor.core.errors import InputError, format_value
 PapersTrials = Annotated[
     int | None, count("--trials -t T", "Trials of each cell (by default the paper's).", min=2)
 ]
-Out = Annotated[str, option("--out -o DIR", "Where results go, a folder a paper.")]
+Out = Annotated[str, option("--out -o DIR", "The folder of results, with one folder per paper.")]
 _ACTIONS = ("list", "run", "show", "cell", "checklist")
-Jobs = Annotated[int | None, count("--jobs -j N", "Processes (by default one a core).", min=1)]
+Jobs = Annotated[
+    int | None, count("--jobs -j N", "Number of processes (default: one per core).", min=1)
+]
 
 
 def papers(
@@ -26,19 +28,23 @@ def papers(
     ] = "list",
     name: Annotated[
         str | None,
-        argument("NAME", "The name of a paper; to run, or all; for a checklist, or none."),
+        argument("NAME", "The name of a paper, or all."),
     ] = None,
     part: Annotated[
         str | None,
-        argument("PART", "To show: a table, a figure or claims. A cell: how its name begins."),
+        argument(
+            "PART", "show: a table, a figure or claims; cell: the first characters of its name."
+        ),
     ] = None,
     trials: PapersTrials = None,
-    quick: Annotated[bool, option("--quick", "A few trials and short paths, for a look.")] = False,
+    quick: Annotated[
+        bool, option("--quick", "Few trials and short paths, for a first look.")
+    ] = False,
     out: Out = "papers-results",
     jobs: Jobs = None,
     as_json: AsJson = False,
 ) -> None:
-    """Reproduce the papers: published numbers beside ours.
+    """Reproduce the papers: published numbers beside Rumor's.
 
     A run writes tables and figures as .html and .md and all numbers as .parquet. Finished
     cells are kept in the folder: an interrupted run goes on where it was when it is

@@ -19,7 +19,7 @@ class QuestionOptions:
 
     kind: str = opt(
         "--kind KIND",
-        f"What is asked: {', '.join(NAMES[:-1])} or {NAMES[-1]}.",
+        f"The kind of question: {', '.join(NAMES[:-1])} or {NAMES[-1]}.",
         default=NAMES[0],
     )
     domain: int | None = opt_count(
@@ -34,14 +34,14 @@ class QuestionOptions:
 class PrecisionOptions:
     """How well it is to be learned, and what reports may cost, one and all."""
 
-    epsilon: float | None = opt("--epsilon E", "The loss of one report.")
+    epsilon: float | None = opt("--epsilon E", "The epsilon of one report.")
     error: float | None = opt(
-        "--error X", "The standard error wanted, as a fraction (of a number: in its own unit)."
+        "--error X", "The target standard error, as a fraction (for means: in their unit)."
     )
-    detect: float | None = opt("--detect X", "The smallest frequency to detect.")
-    reports: int | None = opt_count("--reports N", "How many reports each person makes.")
+    detect: float | None = opt("--detect X", "The smallest share to detect.")
+    reports: int | None = opt_count("--reports N", "The number of reports per respondent.")
     lifetime: float | None = opt(
-        "--lifetime E", "What all reports of one person may cost, the answer unchanged."
+        "--lifetime E", "The total epsilon per respondent, if the answer does not change."
     )
 
 
@@ -50,20 +50,21 @@ class GroupOptions:
     """Groups that are to be compared; people are those of each."""
 
     difference: float | None = opt(
-        "--difference X", "A difference between two groups to notice; people are then of each."
+        "--difference X",
+        "The difference between two groups to detect; --users is then the size of each.",
     )
-    share: float | None = opt("--share F", "The share of the first of two groups (by default 0.1).")
-    power: float | None = opt("--power P", "How surely the difference is to be noticed (0.8).")
+    share: float | None = opt("--share F", "The share in the first of two groups (default 0.1).")
+    power: float | None = opt("--power P", "The power of the comparison (default 0.8).")
     groups: int | None = opt_count(
-        "--groups N", "How many groups are compared, all pairs of them (by default 2)."
+        "--groups N", "The number of groups, compared in pairs (default 2)."
     )
     deviation: float | None = opt(
         "--deviation X",
-        "The standard deviation of numbers within a group (by default: spread evenly).",
+        "The standard deviation within a group (default: that of a uniform distribution).",
     )
     named: bool = opt(
         "--named",
-        "Plan for the p-value of one row named in advance, not among all rows (Holm).",
+        "Plan for one row chosen before seeing the data, without Holm adjustment.",
         default=False,
     )
 
@@ -72,13 +73,13 @@ class GroupOptions:
 class ValueOptions:
     """What is known of numbers, and of keys with numbers."""
 
-    low: float = opt("--low X", "The low end of a number's range.", default=0.0)
-    high: float = opt("--high X", "The high end of a number's range.", default=1.0)
+    low: float = opt("--low X", "The lower end of the range of numbers.", default=0.0)
+    high: float = opt("--high X", "The upper end of the range of numbers.", default=1.0)
     cap: int | None = opt_count(
-        "--cap N", "The most keys, or options of a set, that a person holds, if known."
+        "--cap N", "The largest number of keys or options of one respondent, if known."
     )
     parts: str | None = opt(
-        "--parts NxM", "How many answers each part of a joint question has, such as 5x4."
+        "--parts NxM", "The number of labels of each part of a joint question, such as 5x4."
     )
 
 
@@ -88,7 +89,7 @@ class OtherQuestions:
 
     cap_from: str | None = opt(
         "--cap-from SUMMARY",
-        "Take the cap from other people's answers to how many things they hold.",
+        "Take the cap from a summary of how many options respondents hold.",
     )
     questions: int | None = opt_count(
         "--questions M", "Compare the ways to ask so many questions with this epsilon in all."
@@ -102,7 +103,7 @@ class PlanOutput:
     simulate: bool = opt(
         "--simulate", "Also measure both errors on simulated reports.", default=False
     )
-    write: str | None = opt("--write FILE", "Write a collection (.toml) to start from.")
+    write: str | None = opt("--write FILE", "Write a collection file (.toml) to start from.")
     plot: Curves = None
     as_json: AsJson = False
 
@@ -116,7 +117,7 @@ def plan(
     further: OtherQuestions,
     also: PlanOutput,
 ) -> None:
-    """Choose people, epsilon and error: any two give the third.
+    """Plan respondents, epsilon and error: any two give the third.
 
     All three give the largest domain. A lifetime says what all reports of a person may cost:
     with their number it gives epsilon, with epsilon their number. For several questions, with

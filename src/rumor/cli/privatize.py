@@ -27,14 +27,14 @@ _MANY, _CROWD = 20, 100
 
 Questions = Annotated[
     list[str] | None,
-    option("--question -q ID", "Which question; repeatable (by default all of the collection)."),
+    option("--question -q ID", "The question; repeatable (default: all of the collection)."),
 ]
 Column = Annotated[
     list[str] | None,
     option(
         "--column -c NAME",
-        "The column of answers (by default the question's column or id); ID=NAME, repeatable, "
-        "where there are several questions.",
+        "The column of answers (default: the question's column or id); for several questions "
+        "ID=NAME, repeatable.",
     ),
 ]
 Answers = Annotated[
@@ -53,14 +53,14 @@ class ReportOptions:
 
     keep: list[str] | None = opt(
         "--keep -k NAME",
-        "Copy this column beside the reports, as it is: public, for --by. Repeatable. "
-        "Answers to any question of the collection are refused.",
+        "Copy this public column to the reports, in the clear, for --by. Repeatable. Columns of "
+        "answers are refused.",
     )
-    day: str | None = opt("--day YYYY-MM-DD", "The day of the reports (by default today, in UTC).")
+    day: str | None = opt("--day YYYY-MM-DD", "The day of the reports (default: today in UTC).")
     seed: int | None = opt(
-        "--seed N", "Repeatable noise for dry runs. Such reports are NOT private."
+        "--seed N", "Repeatable noise for simulations. Such reports are NOT private."
     )
-    replace: bool = opt("--replace", "Write over reports that are there already.", default=False)
+    replace: bool = opt("--replace", "Replace an existing reports file.", default=False)
 
 
 def privatize(
@@ -74,7 +74,7 @@ def privatize(
     written: ReportOptions,
     as_json: AsJson = False,
 ) -> None:
-    """Turn answers into private reports, every row another person.
+    """Turn answers into randomised reports: one row is one respondent.
 
     Answers are labels where the question has labels, integers from 0 where it has none.
     The reports come out shuffled, each with a random id; only kept columns are copied.

@@ -11,11 +11,9 @@ from rumor.cli.options import CollectionFile, Level, QuestionId, argument, opt
 from rumor.core.exact import CONFIDENCE
 
 Reports = Annotated[
-    str, argument("REPORTS", "A reports file (.parquet) with kept columns, or a folder of them.")
+    str, argument("REPORTS", "A reports file (.parquet) with public columns, or a folder of them.")
 ]
-Formula = Annotated[
-    str, argument("FORMULA", 'What explains the answer, as in "answer ~ age + country".')
-]
+Formula = Annotated[str, argument("FORMULA", 'The model, as in "answer ~ age + country".')]
 
 
 @dataclass(frozen=True)
@@ -24,7 +22,7 @@ class RegressionOptions:
 
     question: QuestionId = None
     reference: str | None = opt(
-        "--reference ANSWER", "The answer that odds are against (by default the first)."
+        "--reference ANSWER", "The reference category of the odds (default: the first label)."
     )
 
 
@@ -40,7 +38,7 @@ def regress(
     skip_invalid: SkipInvalid = False,
     written: OutputFiles,
 ) -> None:
-    """Explain a private choice by public columns.
+    """Fit a regression of private answers on public columns.
 
     Logistic regression of two answers, multinomial of more. The noise of the reports is part
     of the model, so that coefficients are those of the answers themselves.

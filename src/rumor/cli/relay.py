@@ -14,24 +14,24 @@ from rumor.core.errors import InputError
 
 def relay(
     collection: CollectionFile,
-    gateway: Annotated[str, option("--gateway URL", "The collector to hand envelopes to.")],
+    gateway: Annotated[str, option("--gateway URL", "The collector to forward envelopes to.")],
     token_file: Annotated[
-        str, option("--token-file FILE", "A file with the token that the collector gave you.")
+        str, option("--token-file FILE", "The file with the token from the collector.")
     ],
     store: Annotated[
-        str, option("--store -s URL", "Where envelopes are kept: sqlite:///FILE.")
+        str, option("--store -s URL", "The store of envelopes: sqlite:///FILE.")
     ] = "sqlite:///relay.db",
     host: Annotated[str, option("--host ADDRESS", "The address to listen on.")] = "127.0.0.1",
     port: Port = 8002,
     every: Annotated[
         float,
-        option("--every HOURS", "The hours between two releases of contracts without turns."),
+        option("--every HOURS", "Hours between two releases, for contracts without turns."),
     ] = 24,
     max_rate: MaxRate = 20_000,
     max_connections: MaxConnections = 1_000,
     as_json: AsJson = False,
 ) -> None:
-    """Pass sealed reports on, so that the collector sees no sender.
+    """Run a relay: forward sealed reports so that the collector sees no sender.
 
     To be run by somebody else than the collector. It cannot open what it keeps; it keeps no
     address and of the time the day. Once in --every hours it drops, saying so, what waited longer
@@ -95,7 +95,7 @@ def key(
     file: Annotated[str, argument("FILE", "The key file of a collector's gateway.")],
     as_json: AsJson = False,
 ) -> None:
-    """Make a key for envelopes; prints the public one.
+    """Make a key pair for envelopes and print the public key.
 
     The private one is added to the file, which only you can read: contracts that name earlier
     keys of it stay good. Whoever has the file can open envelopes of these contracts.

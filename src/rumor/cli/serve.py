@@ -23,7 +23,7 @@ StoreUrl = Annotated[
     str,
     option(
         "--store -s URL",
-        "Where reports are kept: sqlite:///FILE or postgresql://USER@HOST/DATABASE.",
+        "The store of reports: sqlite:///FILE or postgresql://USER@HOST/DATABASE.",
     ),
 ]
 
@@ -59,16 +59,20 @@ AnalystTokenFile = Annotated[
     str | None,
     option(
         "--analyst-token-file FILE",
-        "Hashes of the tokens that may ask for estimates; where there is no such file, it "
-        "is made, and a first token in FILE.first, which only you can read.",
+        "Hashes of the tokens that may read estimates. If FILE does not exist, it is made, and a "
+        "first token is written to FILE.first, readable by you alone.",
     ),
 ]
 Dictionary = Annotated[
     str | None,
-    option("--dictionary FILE", "Candidates for questions of open answers, one in each line."),
+    option("--dictionary FILE", "Candidate words for text questions, one per line."),
 ]
-MaxRate = Annotated[float, count("--max-rate N", "Requests taken in a second.", min=1)]
-MaxConnections = Annotated[int, count("--max-connections N", "Connections at once.", min=1)]
+MaxRate = Annotated[
+    float, count("--max-rate N", "The largest number of requests per second.", min=1)
+]
+MaxConnections = Annotated[
+    int, count("--max-connections N", "The largest number of connections.", min=1)
+]
 
 
 def serve(
@@ -79,17 +83,17 @@ def serve(
     analyst_token_file: AnalystTokenFile = None,
     dictionary: Dictionary = None,
     gateway_key: Annotated[
-        str | None, option("--gateway-key FILE", "What opens envelopes (see rumor key).")
+        str | None, option("--gateway-key FILE", "The key that opens envelopes (see rumor key).")
     ] = None,
     relay_token_file: Annotated[
         str | None,
-        option("--relay-token-file FILE", "Hashes of relays' tokens (see rumor token)."),
+        option("--relay-token-file FILE", "Hashes of the relays' tokens (see rumor token)."),
     ] = None,
     max_rate: MaxRate = 20_000,
     max_connections: MaxConnections = 1_000,
     as_json: AsJson = False,
 ) -> None:
-    """Take reports over HTTP and keep each exactly once.
+    """Run a collector: receive reports over HTTP and store each exactly once.
 
     Nothing about a sender is stored or logged: no address, no header, no exact time. A report
     is acknowledged when it is durable. People can answer in a browser at /answer, and analysts
@@ -199,10 +203,10 @@ def registered(url: str, contract: Collection) -> Store:
 
 def token(
     file: Annotated[str, argument("FILE", "The token file of a collector.")],
-    name: Annotated[str, option("--name NAME", "Whose token it is.")] = "analyst",
+    name: Annotated[str, option("--name NAME", "The holder of the token.")] = "analyst",
     as_json: AsJson = False,
 ) -> None:
-    """Make a token for an analyst; only its hash is kept.
+    """Make a token for an analyst; the file keeps its hash.
 
     Running collectors take it up at once. To take a token back, delete its line in the file.
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 Contract = Annotated[
-    bool, option("--contract", "Print the contract itself: canonical JSON, as digested.")
+    bool, option("--contract", "Print the contract: the canonical JSON that the digest is made of.")
 ]
 
 
@@ -23,7 +23,7 @@ def show(
     contract: Contract = False,
     as_json: AsJson = False,
 ) -> None:
-    """Say in plain words what a collection asks and promises.
+    """Show what a collection asks and what it promises.
 
     Everything that was left open ("auto") is resolved; the digest is what clients and
     collectors compare.

@@ -32,7 +32,7 @@ Histogram = Annotated[
     str,
     argument(
         "HISTOGRAM",
-        "A table (.csv, .parquet, ...): columns value and count, or one row per person; "
+        "A table (.csv, .parquet, ...): columns value and count, or one row per respondent; "
         "for key-value questions also columns key, frequency and mean.",
     ),
 ]
@@ -40,11 +40,11 @@ Column = Annotated[
     str | None,
     option(
         "--column -c NAME",
-        "The column of answers, where a row is a person (by default the question's id).",
+        "The column of answers, if a row is a respondent (default: the question's id).",
     ),
 ]
 Plot = Annotated[
-    str | None, option("--plot FILE", "Draw the last trial beside the truth (html, png, svg).")
+    str | None, option("--plot FILE", "Draw the last trial beside the truth (.html, .png, .svg).")
 ]
 
 
@@ -71,7 +71,7 @@ class TrialOptions:
 
     candidates: str | None = opt(
         "--candidates FILE",
-        "For text questions: the words to look for (by default those of the histogram).",
+        "For text questions: the candidate words (default: those of the histogram).",
     )
     people: int | None = opt_count(
         "--people -n N", "Rescale to a crowd of N, with the same shares.", min=1
@@ -113,7 +113,7 @@ def simulate(
     plot: Plot = None,
     as_json: AsJson = False,
 ) -> None:
-    """Try a collection on your own numbers before asking anyone.
+    """Simulate a collection on your own numbers before you ask anyone.
 
     Simulated people hold the answers of the histogram, each sends a report, and the
     estimate is set beside the truth: its error, what error theory expects, and how often

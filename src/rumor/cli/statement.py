@@ -15,7 +15,7 @@ from rumor.core.errors import InputError
 class StatementFiles:
     """Files that are written."""
 
-    html: str | None = opt("--html FILE", "Write a page that can be printed.")
+    html: str | None = opt("--html FILE", "Write a page to print.")
     pdf: str | None = opt("--pdf FILE", "Write a PDF file.")
     registry: str | None = opt("--registry FILE", "Write an entry for a public registry (.json).")
 
@@ -35,10 +35,12 @@ class StatementFiles:
 class StatementContents:
     """What stands in a statement beside the collection's own."""
 
-    audit: str | None = opt("--audit FILE", "Add what `rumor audit --certificate FILE.json` found.")
+    audit: str | None = opt(
+        "--audit FILE", "Add the result of `rumor audit --certificate FILE.json`."
+    )
     language: list[str] | None = opt(
         "--language en|ja|zh",
-        "Consent texts in this language; give the option once for each (all; in a PDF: en).",
+        "Language of the consent texts; repeatable (default: all; in a PDF: en).",
     )
 
 
@@ -49,7 +51,7 @@ def statement(
     beside: StatementContents,
     as_json: AsJson = False,
 ) -> None:
-    """Say on one page what a collection asks, stores and promises.
+    """Write a one-page statement of what a collection asks, stores and promises.
 
     For a data-protection officer or an ethics board: what is asked, what is stored and for how
     long, epsilon in words for one answer and for the whole survey, what is not protected, and how

@@ -9,7 +9,7 @@ from rumor.cli.options import CollectionFile, Level, QuestionId, Top, argument, 
 from rumor.core.exact import CONFIDENCE
 
 Reports = Annotated[str, argument("REPORTS", "A reports file (.parquet), or a folder of them.")]
-Every = Annotated[str, option("--every day|week", "How long a period is.")]
+Every = Annotated[str, option("--every day|week", "The length of a period.")]
 
 
 def trend(
@@ -24,7 +24,7 @@ def trend(
     counted: CountingOptions,
     written: OutputFiles,
 ) -> None:
-    """How answers move over time, and where they changed.
+    """Estimate trends over time, and test for changes.
 
     A line as smooth as the evidence says, and for each value its largest change, with a p-value
     that allows for having been looked for on every day.

@@ -13,11 +13,13 @@ from rumor.cli.options import AsJson, argument
 _BEYOND = "Earlier exports and publications cannot be withdrawn."
 
 
-Questions = Annotated[list[str] | None, argument("QUESTION...", "Only reports to these questions.")]
+Questions = Annotated[
+    list[str] | None, argument("QUESTION...", "Withdraw only the reports of these questions.")
+]
 
 
 def withdraw(
-    url: Annotated[str, argument("URL", "Where the collector is.")],
+    url: Annotated[str, argument("URL", "The address of the collector.")],
     questions: Questions = None,
     state_dir: StateDir = None,
     as_json: AsJson = False,
