@@ -26,7 +26,7 @@ from pathlib import Path
 from benchmarks.memory import peak_bytes
 from rumor.core.exact import exp
 from rumor.core.plain_text import aligned
-from rumor.mechanisms.blanket import Blanket, Row, any_of
+from rumor.mechanisms.blanket import Blanket, BlanketRow, worst_case_blanket
 from rumor.mechanisms.randomized_response import RandomizedResponse
 from rumor.mechanisms.subset_selection import SubsetSelection
 from rumor.mechanisms.unary import UnaryEncoding
@@ -68,7 +68,7 @@ def _line(people: int, epsilon: float) -> list[str]:
         RandomizedResponse(domain=7, epsilon=epsilon),
     )
     found = [crowd_epsilon(mechanism, people, DELTA) for mechanism in mechanisms]
-    tables = (any_of(exp(epsilon)), clones(exp(epsilon)))
+    tables = (worst_case_blanket(exp(epsilon)), clones(exp(epsilon)))
     found += [blanket_epsilon(table, people, DELTA, epsilon) for table in tables]
     found += [clones_closed(epsilon, people, DELTA), hoeffding(subset, people, DELTA)]
     shown = (shown_above(one) if one < epsilon else "nothing" for one in found)
@@ -80,7 +80,7 @@ def several() -> str:
     head = ["n", "alone", "k", *(f"B = {batches}" for batches in BATCHES)]
     lines = []
     for people, epsilon in itertools.product((10**3, 10**4, 10**5), (1.0, 2.0, 4.0)):
-        one = Curve.of_one_report(any_of(exp(epsilon)), people, epsilon, 1e-40)
+        one = Curve.of_one_report(worst_case_blanket(exp(epsilon)), people, epsilon, 1e-40)
         for reports in (1, 2, 5, 30):
             own = one.repeated(reports)
             found = (composed_epsilon([(own, batches)], DELTA) for batches in BATCHES)
@@ -93,7 +93,7 @@ def clones(ratio: Fraction) -> Blanket:
     """Every other person is, with chance 1 / ratio, a clone of either value: evenly."""
     half, true = 1 / (2 * ratio), ratio / (1 + ratio)
     near, far = true / half, (1 - true) / half
-    return Blanket.of([Row(half, near, far), Row(half, far, near)])
+    return Blanket.from_pairs([BlanketRow(half, near, far), BlanketRow(half, far, near)])
 
 
 def clones_closed(epsilon: float, people: int, delta: float) -> float:

@@ -330,7 +330,8 @@ def _by_name(key: str) -> tuple[bool, str]:
 
 def _entries(lines: list[str]) -> Iterator[list[str]]:
     """The lines of each argument and option of a help text, headings left out."""
-    inside, entry = False, []
+    inside = False
+    entry: list[str] = []
     for line in [*lines, ""]:
         if inside and line.startswith("   ") and entry:
             entry.append(line)
@@ -446,7 +447,8 @@ def python_page() -> str:
         "there are labels; batches come as lists, numpy arrays, Arrow, pandas or Polars columns.",
         "",
         "What a class shares with another is described once: with its family, or with the class",
-        "that comes first; later classes name it.",
+        "that comes first; later classes name it. What a mechanism does is in",
+        "[mechanisms](mechanisms.md).",
         "",
         "## Mechanisms",
         "",
@@ -489,7 +491,7 @@ def _class_section(
     made = not abstract and not issubclass(kind, Exception) and not fields
     if made and inspect.isfunction(own):
         parts += [*_code(_signature(kind.__name__, own)), ""]
-    parts += [*_prose(kind), ""]
+    parts += [*(_summary(kind) if _is_mechanism(kind) else _prose(kind)), ""]
     if made and inspect.isfunction(own) and own.__doc__:
         parts += [*_prose(own), ""]
     parent = next((base for base in kind.__mro__[1:] if base in hide and fields), None)
@@ -575,6 +577,23 @@ def _first_paragraph(thing: object) -> str:
 
 def _prose(thing: object) -> list[str]:
     return (inspect.getdoc(thing) or "").split("\n")
+
+
+def _is_mechanism(kind: type) -> bool:
+    from rumor.mechanisms import Mechanism
+
+    return issubclass(kind, Mechanism)
+
+
+def _summary(kind: type) -> list[str]:
+    """The first paragraph of a docstring, and those that name a parameter in backticks.
+
+    Model, privacy argument and sources of a mechanism are in docs/reference/mechanisms.md.
+    """
+    named = [f"`{name}`" for name in inspect.signature(kind).parameters]
+    first, *rest = (inspect.getdoc(kind) or "").split("\n\n")
+    kept = [text for text in rest if any(name in text for name in named)]
+    return "\n\n".join([first, *kept]).split("\n")
 
 
 def main(arguments: list[str]) -> int:

@@ -13,7 +13,7 @@ from typing import Any
 
 from rumor.contract.collection import Collection
 from rumor.kinds.base import Kind
-from rumor.mechanisms.registry import Entry
+from rumor.mechanisms.registry import RegistryEntry
 from tests.needs import needs
 
 CLIENT = Path(__file__).parent.parent / "src" / "rumor" / "client" / "js"
@@ -95,7 +95,7 @@ def refusals(results: Sequence[Any]) -> list[str | None]:
     ]
 
 
-def missing_twins(entries: Sequence[Entry], client: Path = CLIENT) -> list[str]:
+def missing_twins(entries: Sequence[RegistryEntry], client: Path = CLIENT) -> list[str]:
     """What is left to write until every mechanism has its twin for browsers, in sentences."""
     wanted = {entry.name: entry.javascript for entry in entries}
     return _missing("mechanism", wanted, "src/rumor/client/js", "mechanisms.js", client)

@@ -47,14 +47,17 @@ def tiles(page: Page, question: str) -> list[int]:
 
 def newest(shown: Showcase, question: str) -> list[int]:
     """The bits of the newest stored report."""
-    report = shown.store.newest(shown.entry, question, 1)
+    report = shown.store.newest_reports(shown.entry, question, 1)
     bits: list[int] = np.unpackbits(report[0], bitorder="little").tolist()
     return bits
 
 
 def counts(shown: Showcase) -> dict[str, int]:
     shown.store.summarize()
-    return {id: sum(shown.store.reports_by_day(shown.entry, id).values()) for id in shown.entry.questions}
+    return {
+        id: sum(shown.store.reports_by_day(shown.entry, id).values())
+        for id in shown.entry.questions
+    }
 
 
 def test_each_kind_is_answered_seen_and_counted(open_page: OpenPage, shown: Showcase) -> None:
@@ -295,7 +298,7 @@ def test_permanent_noise_and_spending_survive_a_reload(
         page.locator("#go").click()
         page.get_by_role("button", name="Send this report").click()
         expect(page.locator(".card.sent")).to_have_count(1)
-        reports.append(store.newest(entry, "word", 1)[0])
+        reports.append(store.newest_reports(entry, "word", 1)[0])
         spent.append(float(page.locator("#total").inner_text().split()[1]))
         page.reload()
         expect(page.locator(".card").first).to_be_visible()
@@ -345,7 +348,7 @@ def test_only_invited_people_may_answer(open_page: OpenPage, tmp_path: Path) -> 
         page.locator("#go").click()
         page.get_by_role("button", name="Send this report").click()
         expect(page.locator(".card.sent")).to_have_count(1)
-        assert len(store.newest(entry, "vote", 9)) == 1
+        assert len(store.newest_reports(entry, "vote", 9)) == 1
         # The same invitation in another browser, where no ledger knows of it.
         again = open_page(allowed="status of 403")
         again.goto(f"{url}/answer#invitation={invitation}")
@@ -353,7 +356,7 @@ def test_only_invited_people_may_answer(open_page: OpenPage, tmp_path: Path) -> 
         again.locator("#go").click()
         again.get_by_role("button", name="Send this report").click()
         expect(again.get_by_role("alert")).to_contain_text("or has been used. Your reports stay")
-        assert len(store.newest(entry, "vote", 9)) == 1
+        assert len(store.newest_reports(entry, "vote", 9)) == 1
         # It is not lost: another invitation sends the same report.
         other = new_invitation()
         store.admit("members", admission_keys(contract, other))
@@ -361,7 +364,7 @@ def test_only_invited_people_may_answer(open_page: OpenPage, tmp_path: Path) -> 
         again.get_by_label("Invitation").fill(other)
         again.get_by_role("button", name="Send this report").click()
         expect(again.locator(".card.sent")).to_have_count(1)
-        assert len(store.newest(entry, "vote", 9)) == 2
+        assert len(store.newest_reports(entry, "vote", 9)) == 2
         assert again.locator("#total").inner_text() == spent
 
 
@@ -404,17 +407,17 @@ def test_what_was_sent_is_taken_back(
     page.locator("#go").click()
     page.get_by_role("button", name="Send this report").click()
     expect(page.locator("#status")).to_contain_text("has been received")
-    assert len(store.newest(entry, "first", 9)) == 1
+    assert len(store.newest_reports(entry, "first", 9)) == 1
     spent = page.locator("#total").inner_text()
     page.reload()
     page.get_by_role("button", name="Take back my report").click()
     expect(page.locator("#back")).to_contain_text("exported or published before cannot be reached")
     page.get_by_role("button", name="Leave it as it is").click()
-    assert len(store.newest(entry, "first", 9)) == 1
+    assert len(store.newest_reports(entry, "first", 9)) == 1
     page.get_by_role("button", name="Take back my report").click()
     page.get_by_role("button", name="Yes, take it back").click()
     expect(page.locator("#status")).to_contain_text("has been taken back")
-    assert len(store.newest(entry, "first", 9)) == 0
+    assert len(store.newest_reports(entry, "first", 9)) == 0
     store.summarize()
     assert store.summary(entry, "first").reports == 0
     expect(page.locator("#back")).to_be_hidden()
@@ -497,7 +500,7 @@ def test_every_mechanism_is_drawn_and_taken(open_page: OpenPage, tmp_path: Path)
         page.locator("#go").click()
         expect(page.locator(".card.sent")).to_have_count(len(contract.questions))
     for question in contract.questions:
-        reports = store.newest(entry, question.id, 9)
+        reports = store.newest_reports(entry, question.id, 9)
         assert len(reports) == 1
         assert question.mechanism.validate(reports).all
 

@@ -47,7 +47,7 @@ def test_a_person_enrols_with_the_issuer_and_answers(
             page.locator("#go").click()
             page.get_by_role("button", name="Send this report").click()
             expect(page.locator(".card.sent")).to_have_count(1)
-            assert len(store.newest(entry, "colour", 9)) == 1
+            assert len(store.newest_reports(entry, "colour", 9)) == 1
             # One request to the issuer, for the tokens of both questions; the code goes nowhere.
             asked = [each for each in requests if each.url.startswith(contract.issuer.url)]
             (tokens,) = [each for each in asked if each.method == "POST"]
@@ -58,7 +58,7 @@ def test_a_person_enrols_with_the_issuer_and_answers(
             page.locator("#back-ask").click()
             page.locator("#back-yes").click()
             expect(page.locator("#back")).to_be_empty()
-            assert len(store.newest(entry, "colour", 9)) == 0
+            assert len(store.newest_reports(entry, "colour", 9)) == 0
             # The same invitation in another browser, where nobody knows what was signed.
             again = open_page(allowed="status of 403")
             again.goto(f"{url}/answer#invitation={code}")

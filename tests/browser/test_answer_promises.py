@@ -62,7 +62,7 @@ def test_the_limit_is_what_the_series_may_cost(open_page: OpenPage, tmp_path: Pa
         expect(page.locator(".card.full")).to_contain_text("would pass the epsilon 1.5 that")
         expect(page.locator("#go")).to_have_count(0)
         expect(page.locator("#total")).to_contain_text("epsilon 1 of")
-    assert len(store.newest(entry, "vote", 9)) == 1
+    assert len(store.newest_reports(entry, "vote", 9)) == 1
 
 
 @pytest.mark.slow
@@ -130,7 +130,7 @@ def test_the_answer_of_a_period_is_said_and_stands(open_page: OpenPage, tmp_path
         expect(page.locator("#total")).to_contain_text(
             f"epsilon {contract.question().epsilon:.3g} of"
         )
-    reports = store.newest(entry, "mood", 9)
+    reports = store.newest_reports(entry, "mood", 9)
     assert len(reports) == 3
     assert len(np.unique(reports, axis=0)) == 1  # no fresh noise, and one answer for the period
 
@@ -170,7 +170,7 @@ def test_a_revision_that_costs_more_asks_first(
             expect(asked).to_have_count(0)
             expect(page.get_by_role("alert")).to_contain_text(told)
             assert state_of(page, "vote") == "open"
-        assert len(store.newest(entry, "vote", 9)) == 0
+        assert len(store.newest_reports(entry, "vote", 9)) == 0
         assert spent_on(page) == [1.0, 1.0]
         page.locator("#go").click()
         asked.get_by_role("button", name=yes).click()
@@ -184,7 +184,7 @@ def test_a_revision_that_costs_more_asks_first(
         page.locator("#go").click()
         expect(page.locator(".card.drawn")).to_have_count(1)
         assert spent_on(page) == [6.0, 6.0]
-    assert len(store.newest(entry, "vote", 9)) == 1
+    assert len(store.newest_reports(entry, "vote", 9)) == 1
 
 
 def spent_on(page: Page) -> list[float]:
@@ -219,4 +219,4 @@ def test_a_contract_that_does_not_follow_is_refused(open_page: OpenPage, tmp_pat
             "A series must have one contract of each revision"
         )
         assert spent_on(page) == [1.0, 1.0]
-    assert len(store.newest(entry, "vote", 9)) == 0
+    assert len(store.newest_reports(entry, "vote", 9)) == 0

@@ -112,7 +112,7 @@ def test_every_kind_and_mechanism_is_answered_by_keys_and_taken(
         assert posted == [f"{url}/v1/reports"] * len(contract.questions)
         tab.hush()
     for question in contract.questions:
-        reports = store.newest(entry, question.id, 9)
+        reports = store.newest_reports(entry, question.id, 9)
         assert len(reports) == 1
         assert question.mechanism.validate(reports).all
 
@@ -171,7 +171,7 @@ def test_a_person_enrols_blindly_and_seals_for_a_relay(people: People, tmp_path:
             tab.go(f"{url}/answer#invitation={code}")
             send_colour(tab, "red")
             tab.see(".card.sent")
-            assert len(store.newest(entry, "colour", 9)) == 1
+            assert len(store.newest_reports(entry, "colour", 9)) == 1
             assert not any(code in where.partition("#")[0] for _, where in tab.requests)
             tab.hush()
     (tmp_path / "relay").mkdir()
@@ -294,6 +294,6 @@ def test_an_element_bears_hostile_styles_and_its_own_double(people: People, tmp_
         tab.see("#second >>> [role=alert]")
         tab.click("#first >>> button.primary", times=2)
         tab.see("#first >>> [role=status]", "Thank you.")
-        (report,) = store.newest(entry, "home", 9)
+        (report,) = store.newest_reports(entry, "home", 9)
         assert np.unpackbits(report, bitorder="little")[:2].tolist() == bits
         tab.hush()

@@ -58,7 +58,9 @@ def remembered(asked: Collection, question: str, days: Days) -> QuestionContents
     mechanism = asked.question(question).mechanism
     empty = Summary.empty(mechanism, contract=asked.digest, question=question)
     made = {
-        datetime.date.fromisoformat(day): mechanism.without_labels().privatize(codes, random=Seeded(i))
+        datetime.date.fromisoformat(day): mechanism.without_labels().privatize(
+            codes, random=Seeded(i)
+        )
         for i, (day, codes) in enumerate(days.items())
     }
     kept = [

@@ -81,11 +81,11 @@ def test_a_question_is_answered_on_another_page(
     expect(home.locator("[role=status]")).to_have_text("Thank you. Your report has been received.")
     expect(home.locator("[role=status]")).to_be_focused()
     # The report of one question, as it was shown; that of the other waits for its own button.
-    (report,) = store.newest(entry, "homepage", 9)
+    (report,) = store.newest_reports(entry, "homepage", 9)
     mechanism = entry.collection.question("homepage").mechanism
     assert mechanism.validate(report[None]).all
     assert [(report[0] >> place) & 1 for place in range(len(bits))] == bits
-    assert len(store.newest(entry, "hours", 9)) == 0
+    assert len(store.newest_reports(entry, "hours", 9)) == 0
     sent = {"question": "homepage", "accepted": 1}
     assert page.evaluate("window.told") == ["rumor-drawn", "rumor-drawn", sent]
     page.reload()

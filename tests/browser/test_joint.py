@@ -61,7 +61,7 @@ def test_both_parts_are_answered_and_the_page_says_what_was_drawn(
             bits = [int(bit) for bit in card.locator(".bit:not(.stays)").all_inner_texts()]
             page.locator("#go").click()
             expect(page.get_by_role("status")).to_contain_text("Your report has been received.")
-            (report,) = store.newest(entry, "habits", 1)
+            (report,) = store.newest_reports(entry, "habits", 1)
             one = mixed.components[report[0]]
             assert [mixed.parts.keys[part] for part in one.asks] == parts
             inner = report[None, 1 : 1 + one.oracle.width].copy()

@@ -25,7 +25,7 @@ def served(tmp_path: Path, ask: Ask) -> tuple[Store, StoredCollection, Collectio
 
 
 def reports(store: Store, entry: StoredCollection) -> dict[str, int]:
-    found = {id: len(store.newest(entry, id, 9)) for id in IDS}
+    found = {id: len(store.newest_reports(entry, id, 9)) for id in IDS}
     return {id: count for id, count in found.items() if count}
 
 

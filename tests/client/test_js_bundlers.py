@@ -16,7 +16,7 @@ from rumor.collector.http.server import background
 from rumor.collector.service import Service
 from rumor.collector.store.base import open_store
 from rumor.contract.collection import Collection
-from rumor.mechanisms.registry import of_kind
+from rumor.mechanisms.registry import mechanisms_of_kind
 from tests.browser.sites import site
 from tests.needs import needs
 
@@ -87,7 +87,7 @@ def built(project: Path, bundler: str, name: str) -> Path:
 @pytest.mark.parametrize("bundler", BUILT_WITH)
 def test_every_mechanism_answers_from_a_bundle(project: Path, bundler: str) -> None:
     """Each is a file that is loaded when a contract names it: what bundlers break most easily."""
-    oracles = [kind.name for kind in of_kind("choice") if kind.name != "basic-rappor"]
+    oracles = [kind.name for kind in mechanisms_of_kind("choice") if kind.name != "basic-rappor"]
     choices = [
         {"id": name, "kind": "choice", "labels": ["a", "b", "c"], "epsilon": 1.0, "mechanism": name}
         for name in oracles
@@ -134,4 +134,4 @@ def test_the_element_asks_from_a_bundle(project: Path, bundler: str, tmp_path: P
         page.get_by_text("ありがとうございました").wait_for()
         browser.close()
     assert noises == []
-    assert len(store.newest(entry, "home", 9)) == 1
+    assert len(store.newest_reports(entry, "home", 9)) == 1

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from rumor.kinds import KINDS
-from rumor.mechanisms.registry import ENTRIES, Entry
+from rumor.mechanisms.registry import ENTRIES, RegistryEntry
 from tests.javascript import CLIENT, missing_kinds, missing_twins, node
 from tests.needs import needs
 
@@ -31,7 +31,7 @@ def test_every_mechanism_and_every_kind_is_listed() -> None:
 
 
 def test_what_is_missing_is_said(tmp_path: Path) -> None:
-    further = Entry("further", "further", "Further", "choice")
+    further = RegistryEntry("further", "further", "Further", "choice")
     file = "src/rumor/client/js/mechanisms"
     line = '"further": () => import("./mechanisms/further.js"),'
     assert missing_twins((*ENTRIES, further)) == [
@@ -78,7 +78,7 @@ def test_a_kind_that_browsers_do_not_know_is_said() -> None:
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
-def test_every_mechanism_draws_the_same_bytes(entry: Entry, drawn: Any) -> None:
+def test_every_mechanism_draws_the_same_bytes(entry: RegistryEntry, drawn: Any) -> None:
     published = json.loads((VECTORS / "client.json").read_text("utf-8"))["vectors"]
     own = [vector for vector in published if vector["mechanism"]["name"] == entry.name]
     assert own, (

@@ -20,7 +20,7 @@ from rumor.collector.store.base import (
     IdConflict,
     Store,
     StoredCollection,
-    StoreUnavailable,
+    StoreUnavailableError,
     TokenRefused,
     open_store,
 )
@@ -341,7 +341,7 @@ def test_invitations_are_written_once_they_are_admitted(
     )
 
     def full(self: SqlStore, series: str, keys: list[bytes]) -> None:
-        raise StoreUnavailable("disk full")
+        raise StoreUnavailableError("disk full")
 
     monkeypatch.setattr(SqlStore, "admit", full)
     out = tmp_path / "codes.txt"

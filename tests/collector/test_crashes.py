@@ -19,7 +19,7 @@ import pytest
 from rumor.cli import main
 from rumor.collector.http.server import background
 from rumor.collector.service import Service
-from rumor.collector.store.base import StoreUnavailable, open_store
+from rumor.collector.store.base import StoreUnavailableError, open_store
 from tests.collector.chaos import kill_again_and_again
 from tests.collector.postgres import Postgres
 from tests.collector.tools import batch, call, collection, rows, send, stored
@@ -120,7 +120,7 @@ def test_a_database_that_goes_away_and_comes_back(tmp_path: Path) -> None:
             assert (answer.status, answer.problem) == (503, "unavailable")
             assert call(url, "/v1/collection").status == 200
             assert call(url, "/healthz").status == 503
-            with pytest.raises(StoreUnavailable):
+            with pytest.raises(StoreUnavailableError):
                 store.write([batch(entry, "colour", [0])])
             server.start()
             assert send(url, entry.collection, "colour", second).json()["accepted"] == 1
@@ -134,7 +134,7 @@ def test_a_database_that_goes_away_as_a_collector_says_hello_does_not_end_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def gone(digest: str) -> None:
-        raise StoreUnavailable("the database is gone")
+        raise StoreUnavailableError("the database is gone")
 
     def serve(service: Service, listener: object, ready: Callable[[str], None]) -> None:
         monkeypatch.setattr(service.store, "find", gone)

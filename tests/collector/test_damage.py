@@ -25,7 +25,7 @@ from rumor.collector.store.base import (
     BatchAccepted,
     Store,
     StoreDamagedError,
-    StoreUnavailable,
+    StoreUnavailableError,
     open_store,
 )
 from rumor.collector.store.dialects import sqlite
@@ -104,7 +104,9 @@ def test_counting_verifies_every_report(store: Store, store_url: str, statement:
     entry = store.register(collection())
     store.write([batch(entry, "colour", [0, 1, 2])])
     changed(store_url, statement, *([b"y" * 16] if "?" in statement else []))
-    with pytest.raises(StoreDamagedError, match=r"a store must be intact; .* restore it from an export"):
+    with pytest.raises(
+        StoreDamagedError, match=r"a store must be intact; .* restore it from an export"
+    ):
         store.summarize()
     # What cannot be counted is not acknowledged either, and nothing is estimated.
     uses: list[Callable[[], object]] = [
@@ -130,7 +132,7 @@ def test_every_way_out_verifies(
     changed(store_url, "UPDATE report SET report = ? WHERE number = 1", other)
     ways: list[Callable[[Store], object]] = [
         lambda opened: stored(opened, entry, question),
-        lambda opened: opened.newest(entry, question, 10),
+        lambda opened: opened.newest_reports(entry, question, 10),
         lambda opened: export_collection(opened, entry.collection.digest, tmp_path / "out"),
         lambda opened: opened.withdraw(entry, question, part.rows[:, :16]),
     ]
@@ -256,7 +258,7 @@ def test_any_one_byte_that_changes_is_noticed(row: bytes, data: st.DataObject) -
     assert checksums.opened(3, 20_000, bytes(flat), len(row)).tobytes() == row
     at = data.draw(st.integers(0, len(flat) - 1))
     flat[at] ^= data.draw(st.integers(1, 255))
-    with pytest.raises(StoreUnavailable, match="do not fit their checksums"):
+    with pytest.raises(StoreUnavailableError, match="do not fit their checksums"):
         checksums.opened(3, 20_000, bytes(flat), len(row))
     with pytest.raises(StoreDamagedError):
         checksums.opened(4, 20_000, checksums.sealed(3, 20_000, whole).tobytes(), len(row))

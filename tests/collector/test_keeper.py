@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from rumor.collector.periodic import StoreMaintenance
-from rumor.collector.store.base import StoreUnavailable
+from rumor.collector.store.base import StoreUnavailableError
 from rumor.collector.store.dialects.sqlite import Sqlite
 from rumor.collector.store.sql import SqlStore
 from tests.collector.tools import batch, collection
@@ -30,7 +30,7 @@ class Watched(SqlStore):
     def _note(self, what: str, how: object = None) -> None:
         self.asked.append((what, how))
         if what == self.failing:
-            raise StoreUnavailable("not now")
+            raise StoreUnavailableError("not now")
 
     def summarize(self) -> int:
         self._note("count")
@@ -76,7 +76,7 @@ def test_a_day_whose_deletion_failed_is_tried_again(
     store: Watched, keeper: StoreMaintenance
 ) -> None:
     store.failing = "expire"
-    with pytest.raises(StoreUnavailable):
+    with pytest.raises(StoreUnavailableError):
         keeper.run_once(DAY)
     store.failing = ""
     keeper.run_once(DAY)

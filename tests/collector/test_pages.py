@@ -238,14 +238,14 @@ def batch_of(entry: StoredCollection, question: str, made: Reports) -> ReportBat
 def test_stores_know_days_and_the_newest_reports(store: Store) -> None:
     entry = store.register(collection())
     assert store.reports_by_day(entry, "colour") == {}
-    assert store.newest(entry, "colour", 5).shape == (0, 1)
+    assert store.newest_reports(entry, "colour", 5).shape == (0, 1)
     first, second = rows(entry, "colour", [0] * 4), rows(entry, "colour", [1] * 3)
     for made in (first, rows(entry, "many", [7] * 9), second):
         question = "many" if made.shape[1] == 20 else "colour"
         store.write([batch_of(entry, question, made)])
     store.summarize()
     assert store.reports_by_day(entry, "colour") == {today(): 7}
-    newest = store.newest(entry, "colour", 3)
+    newest = store.newest_reports(entry, "colour", 3)
     assert sorted(newest[:, 0]) == sorted(second[:, 16])
-    assert len(store.newest(entry, "colour", 100)) == 7
-    assert store.newest(entry, "many", 2).shape == (2, 4)
+    assert len(store.newest_reports(entry, "colour", 100)) == 7
+    assert store.newest_reports(entry, "many", 2).shape == (2, 4)

@@ -23,7 +23,7 @@ from rumor.collector.relay.release import Releaser, ReleaseWatch
 from rumor.collector.relay.service import RelayService
 from rumor.collector.relay.store import ArrivedEnvelope, EnvelopeBatch, RelayStore
 from rumor.collector.service import Service
-from rumor.collector.store.base import StoreUnavailable, open_store
+from rumor.collector.store.base import StoreUnavailableError, open_store
 from rumor.contract.collection import Collection
 from rumor.contract.relay import DAYS_TO_DELIVER
 from tests.collector.tools import batch, collection
@@ -127,7 +127,7 @@ def test_what_fails_is_done_at_the_next_look(
     time = passing(3)
     real = open_store(f"sqlite:///{tmp_path / 'store.db'}")
     store, book = spied(real)
-    troubles = [StoreUnavailable("away"), ValueError("a mistake")]
+    troubles = [StoreUnavailableError("away"), ValueError("a mistake")]
 
     class Failing:
         def expire(self, today: datetime.date) -> int:

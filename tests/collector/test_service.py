@@ -21,7 +21,7 @@ from rumor.collector.http.openapi import openapi
 from rumor.collector.http.problems import TYPES
 from rumor.collector.http.server import background, listen
 from rumor.collector.service import Service
-from rumor.collector.store.base import Store, StoredCollection, StoreUnavailable, open_store
+from rumor.collector.store.base import Store, StoredCollection, StoreUnavailableError, open_store
 from rumor.collector.tokens import Tokens, add_token
 from rumor.contract.collection import Collection
 from tests.collector.tools import as_json, call, collection, rows, send, send_json, stored
@@ -405,7 +405,7 @@ class TestSurroundings:
         self, embedded: Running, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         def refusing() -> None:
-            raise StoreUnavailable("read-only")
+            raise StoreUnavailableError("read-only")
 
         for ping, status in ((refusing, 503), (embedded.store.ping, 200)):
             monkeypatch.setattr(embedded.store, "ping", ping)
@@ -429,7 +429,7 @@ class TestSurroundings:
 
         def broken() -> list[StoredCollection]:
             asked.append("broken")
-            raise StoreUnavailable("the connection broke")
+            raise StoreUnavailableError("the connection broke")
 
         other = replace(service._entries[digest], number=-1)
         service._entries = {"0" * 64: other}  # as of a moment when the collection was away

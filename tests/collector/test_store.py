@@ -23,7 +23,7 @@ from rumor.collector.store.base import (
     ReportBatch,
     Store,
     StoredCollection,
-    StoreUnavailable,
+    StoreUnavailableError,
     open_store,
     sorted_by_id,
 )
@@ -265,7 +265,9 @@ class TestSummaries:
             on_day(monkeypatch, day)
             store.write([batch(entry, "colour", [0] * size)])
         store.summarize()
-        counts = {day: part.reports for day, part in store.day_summaries(entry, "colour")[1].items()}
+        counts = {
+            day: part.reports for day, part in store.day_summaries(entry, "colour")[1].items()
+        }
         assert counts == dict(zip(days, (1, 2, 3), strict=True))
         assert store.summary(entry, "colour", (days[1], None)).reports == 5
         assert store.summary(entry, "colour", (None, days[1])).reports == 3
@@ -419,7 +421,7 @@ class TestFiles:
         store.close()
         for path in tmp_path.iterdir():
             path.unlink()
-        with pytest.raises(StoreUnavailable):
+        with pytest.raises(StoreUnavailableError):
             store.write([batch(entry, "colour", [0])])
         assert not (tmp_path / "store.db").exists()
 

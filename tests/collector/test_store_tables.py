@@ -228,7 +228,7 @@ def test_reports_are_read_back_as_they_came(life: Life) -> None:
                         if row["id"] == max(map(bytes, monday))[:16])  # fmt: skip
             only = list(life.store.reports(entry, question, upto))
             assert [(part.day, len(part.ids)) for part in only] == [(MONDAY, 4)]
-            newest = life.store.newest(entry, question, 5)
+            newest = life.store.newest_reports(entry, question, 5)
             assert len(newest) == 5
             last = {bytes(row)[16:] for row in life.sent[number, question, TUESDAY]}
             assert {row.tobytes() for row in newest[:4]} <= last

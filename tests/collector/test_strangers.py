@@ -22,7 +22,7 @@ import pytest
 from rumor.collector.http.server import background
 from rumor.collector.issuing import IssuerService
 from rumor.collector.service import Service
-from rumor.collector.store.base import StoreDamagedError, StoreUnavailable, open_store
+from rumor.collector.store.base import StoreDamagedError, StoreUnavailableError, open_store
 from rumor.collector.tokens import Tokens, add_token
 from rumor.contract.admission import admission_keys, new_invitation, read_invitation, token
 from rumor.contract.collection import Collection
@@ -158,7 +158,7 @@ class Failing:
 
 
 TROUBLES: dict[str, Callable[[], Exception]] = {
-    "unavailable": lambda: StoreUnavailable(REASON),
+    "unavailable": lambda: StoreUnavailableError(REASON),
     "damaged": lambda: StoreDamagedError(REASON),
     "a mistake": lambda: RuntimeError(REASON),
     "a value": lambda: ValueError(REASON),

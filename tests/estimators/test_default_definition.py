@@ -31,7 +31,7 @@ from rumor.mechanisms import (
     SubsetSelection,
     UnaryEncoding,
 )
-from rumor.mechanisms.registry import of_kind
+from rumor.mechanisms.registry import mechanisms_of_kind
 from rumor.mechanisms.summary import Summary
 from rumor.mechanisms.support import ItemCounts
 
@@ -429,7 +429,7 @@ def test_one_step_towards_the_people_is_bayes_rule() -> None:
 
 
 def test_a_channel_of_supports_has_the_counts_of_its_mechanism() -> None:
-    for kind in of_kind("choice"):
+    for kind in mechanisms_of_kind("choice"):
         if kind not in (RandomizedResponse, SubsetSelection):
             continue  # of others some output supports all values, and so none
         oracle = kind(domain=6, epsilon=1.5)

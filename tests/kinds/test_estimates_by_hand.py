@@ -27,7 +27,7 @@ from rumor.mechanisms import FrequencyOracle, Mechanism
 from rumor.mechanisms.keyvalue import KeyValueMechanism
 from rumor.mechanisms.mean import MeanMechanism
 from rumor.mechanisms.poisoning import bound_poisoning
-from rumor.mechanisms.registry import of_kind
+from rumor.mechanisms.registry import mechanisms_of_kind
 from rumor.mechanisms.sets import SetMechanism
 from rumor.mechanisms.summary import Summary
 from rumor.mechanisms.wave.wave import Wave
@@ -43,7 +43,7 @@ PEOPLE = 300
 def examples(kind: str, family: type[Any]) -> list[Any]:
     """The largest example of each mechanism of a kind that has 40 inputs at most."""
     found = []
-    for mechanism in of_kind(kind):
+    for mechanism in mechanisms_of_kind(kind):
         if not issubclass(mechanism, family):
             continue
         small = [one for one in mechanism.examples() if list(one.publics()) == [b""]]

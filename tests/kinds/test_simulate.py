@@ -31,7 +31,9 @@ def _histogram(folder: Path, text: str, column: str | None = None) -> list[int]:
     path = folder / "h.csv"
     path.write_text(text)
     asked = oracle("homepage")
-    counts = read_histogram(asked, reader(asked), TableAnswers(AnswerTable.open(path), "homepage", column))
+    counts = read_histogram(
+        asked, reader(asked), TableAnswers(AnswerTable.open(path), "homepage", column)
+    )
     return [int(count) for count in counts]
 
 

@@ -175,7 +175,9 @@ class Settled:
     def in_world(self, world: World) -> bytes:
         """What it comes to in one world, by the mechanism's own code."""
         person, noise = (_moved(key, world) for key in (self.person, self.noise))
-        return _DRAW_PERMANENT[type(self.mechanism)](self.mechanism, self.value, person=person, noise=noise)
+        return _DRAW_PERMANENT[type(self.mechanism)](
+            self.mechanism, self.value, person=person, noise=noise
+        )
 
     def touched(self) -> set[Context]:
         """Whose words decide it."""
@@ -230,7 +232,9 @@ _REPORT_PERMANENT = {one: one.report_permanent for one in PERMANENT}
 def recorded(record: Record) -> Iterator[None]:
     """While this lasts, settling and reporting are written down instead of being drawn."""
 
-    def draw_permanent(self: PermanentAnswers, value: object, *, person: Keyed, noise: Keyed) -> bytes:
+    def draw_permanent(
+        self: PermanentAnswers, value: object, *, person: Keyed, noise: Keyed
+    ) -> bytes:
         record.settled.append(Settled(self, value, person, noise))
         return (len(record.settled) - 1).to_bytes(4, "little")
 

@@ -8,7 +8,7 @@ import rumor.mechanisms
 from rumor.core.errors import InputError
 from rumor.kinds import KINDS
 from rumor.mechanisms import BY_NAME, REGISTRY, from_description
-from rumor.mechanisms.registry import ENTRIES, ByName, Entry, of_kind
+from rumor.mechanisms.registry import ENTRIES, ByName, RegistryEntry, mechanisms_of_kind
 from tests.fresh import modules_after
 
 EACH = [pytest.param(entry, id=entry.name) for entry in ENTRIES]
@@ -30,7 +30,7 @@ def test_nothing_is_loaded_before_it_is_asked_for() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("entry", FIRSTS.values(), ids=FIRSTS)
-def test_a_contract_loads_the_mechanism_that_it_names(entry: Entry) -> None:
+def test_a_contract_loads_the_mechanism_that_it_names(entry: RegistryEntry) -> None:
     description = entry.load().examples()[0].describe()
     program = f"import rumor.mechanisms as m\nm.from_description({description!r})"
     own = {f"rumor.mechanisms.{entry.module}"} | COMPOSED.get(entry.name, set())
@@ -40,7 +40,7 @@ def test_a_contract_loads_the_mechanism_that_it_names(entry: Entry) -> None:
 
 
 @pytest.mark.parametrize("entry", EACH)
-def test_a_line_says_what_the_class_says(entry: Entry) -> None:
+def test_a_line_says_what_the_class_says(entry: RegistryEntry) -> None:
     found = entry.load()
     assert found.name == entry.name
     assert found.__module__ == f"rumor.mechanisms.{entry.module}"
@@ -49,7 +49,7 @@ def test_a_line_says_what_the_class_says(entry: Entry) -> None:
 
 @pytest.mark.parametrize("entry", EACH)
 def test_a_mechanism_answers_its_kind_and_those_that_extend_it(
-    entry: Entry,
+    entry: RegistryEntry,
 ) -> None:
     mechanism = entry.load().examples()[0]
     takes = []
@@ -66,15 +66,15 @@ def test_the_lists_follow_from_the_lines() -> None:
     assert tuple(BY_NAME.values()) == REGISTRY == tuple(entry.load() for entry in ENTRIES)
     assert list(BY_NAME) == [entry.name for entry in ENTRIES]
     assert len(set(BY_NAME)) == len(BY_NAME) == len(ENTRIES)
-    assert {m for kind in FIRSTS for m in of_kind(kind)} == set(REGISTRY)
-    assert {m.kind for m in of_kind("number")} == {"number"}
+    assert {m for kind in FIRSTS for m in mechanisms_of_kind(kind)} == set(REGISTRY)
+    assert {m.kind for m in mechanisms_of_kind("number")} == {"number"}
     assert {"REGISTRY", "Mechanism", *(m.__name__ for m in REGISTRY)} <= set(dir(rumor.mechanisms))
     with pytest.raises(AttributeError, match=r"module 'rumor.mechanisms' has no attribute 'None'"):
         getattr(rumor.mechanisms, "None")
 
 
 def test_a_further_line_is_known_by_its_name() -> None:
-    entry = Entry("further", "unary", "UnaryEncoding", "choice")
+    entry = RegistryEntry("further", "unary", "UnaryEncoding", "choice")
     assert ByName((*ENTRIES, entry))["further"] is rumor.mechanisms.UnaryEncoding
     assert entry.javascript == "mechanisms/further.js"
     with pytest.raises(KeyError):

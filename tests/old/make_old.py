@@ -207,7 +207,9 @@ def make_contracts(folder: Path) -> dict[str, Any]:
 def rows(collection: Collection, question: str, values: Sequence[int], seed: int) -> Reports:
     """Reports of values with ids in front, the same ones in every run."""
     reports = (
-        collection.question(question).mechanism.without_labels().privatize(values, random=Seeded(seed))
+        collection.question(question)
+        .mechanism.without_labels()
+        .privatize(values, random=Seeded(seed))
     )
     names = [hashlib.sha256(f"{seed} {n}".encode()).digest()[:16] for n in range(len(values))]
     ids = np.frombuffer(b"".join(names), np.uint8).reshape(-1, 16)

@@ -279,7 +279,10 @@ def test_a_relay_goes_on_with_what_it_kept(folder: Path, told: Told) -> None:
         assert received(store, collection) == expected
         # The fourth of those that wait makes them a crowd; onwithout_labels delivered does not.
         question = collection.question("colour")
-        id, report = report_id(new_key()), question.mechanism.without_labels().privatize([1]).tobytes()
+        id, report = (
+            report_id(new_key()),
+            question.mechanism.without_labels().privatize([1]).tobytes(),
+        )
         way = Transport(collection.relay.url)
         way.pass_on(collection.digest, "colour", bytes.fromhex(kept["delivered"]))
         time.sleep(0.3)

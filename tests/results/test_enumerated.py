@@ -23,7 +23,7 @@ import rumor
 from rumor.core.types import Vector
 from rumor.estimators.multiple_testing import benjamini_hochberg, holm
 from rumor.mechanisms import FrequencyOracle, Mechanism, UnaryEncoding
-from rumor.mechanisms.registry import of_kind
+from rumor.mechanisms.registry import mechanisms_of_kind
 from rumor.mechanisms.summary import Summary
 from rumor.results.view import View
 
@@ -33,7 +33,7 @@ ROUNDING = 1e-9
 def oracles(domain: int, epsilon: float) -> list[FrequencyOracle]:
     """Every registered oracle with few outputs, at this size."""
     found: list[FrequencyOracle] = []
-    for kind in of_kind("choice"):
+    for kind in mechanisms_of_kind("choice"):
         if not issubclass(kind, FrequencyOracle) or not kind.FROM_EPSILON:
             continue
         if not kind.MIN_DOMAIN <= domain <= kind.MAX_DOMAIN:

@@ -20,7 +20,7 @@ from rumor.core.types import Target, Vector
 from rumor.kinds.keyvalue.intervals import KeyIntervals
 from rumor.mechanisms import FrequencyOracle, HadamardResponse, RandomizedResponse
 from rumor.mechanisms.keyvalue import KeyCounts
-from rumor.mechanisms.registry import of_kind
+from rumor.mechanisms.registry import mechanisms_of_kind
 from rumor.mechanisms.summary import Summary
 from rumor.mechanisms.support import ItemCounts, Score
 from rumor.results.counts import CountIntervals, ExactIntervals
@@ -42,7 +42,7 @@ def oracles(domains: tuple[int, ...], epsilons: tuple[float, ...]) -> Iterator[F
     """Every registered oracle whose count of one value is binomial, once for each pair of rates."""
     seen = set()
     for domain, epsilon in itertools.product(domains, epsilons):
-        for kind in of_kind("choice"):
+        for kind in mechanisms_of_kind("choice"):
             if not issubclass(kind, FrequencyOracle) or not kind.FROM_EPSILON:
                 continue
             if not kind.MIN_DOMAIN <= domain <= kind.MAX_DOMAIN:

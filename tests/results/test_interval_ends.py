@@ -22,7 +22,7 @@ from rumor.core.binomial import FEW
 from rumor.core.types import Target, Vector
 from rumor.mechanisms import FrequencyOracle, HadamardResponse
 from rumor.mechanisms.cap_sampling import Kept
-from rumor.mechanisms.registry import of_kind
+from rumor.mechanisms.registry import mechanisms_of_kind
 from rumor.mechanisms.summary import Summary
 from rumor.mechanisms.support import ItemCounts, Score
 from rumor.results import counts as module
@@ -80,7 +80,7 @@ def tails_of(rows: int) -> Tails:
 def small_oracles() -> list[FrequencyOracle]:
     """Every registered oracle of six values; of Hadamard's also one in blocks."""
     found: list[FrequencyOracle] = []
-    for kind in of_kind("choice"):
+    for kind in mechanisms_of_kind("choice"):
         if issubclass(kind, FrequencyOracle) and kind.FROM_EPSILON and kind.MAX_DOMAIN >= 6:
             make: Any = kind
             found.append(make(domain=6, epsilon=1.5))

@@ -13,7 +13,7 @@ from rumor.core.errors import InputError
 from rumor.kinds import KINDS
 from rumor.mechanisms import RandomizedResponse
 from rumor.mechanisms.base import Mechanism
-from rumor.mechanisms.registry import of_kind
+from rumor.mechanisms.registry import mechanisms_of_kind
 from rumor.results.intervals import Bounds
 
 LEVELS = (0.1, 0.5, 0.95)
@@ -37,7 +37,7 @@ def shares_of(mechanism: Mechanism, people: object, n: int) -> Iterator[tuple[st
 @pytest.mark.parametrize(("kind", "people"), [("set", [0]), ("keyvalue", {0: 1.0})])
 def test_options_pairs_and_keys_have_intervals_with_a_width(kind: str, people: object) -> None:
     tried = set()
-    for made in of_kind(kind):
+    for made in mechanisms_of_kind(kind):
         for mechanism in made.examples():
             for n in (1, 10):
                 for method, level, (low, high) in shares_of(mechanism, people, n):

@@ -392,7 +392,8 @@ def _question_of(
         )
     if asked is not None and summary.question != asked.id:
         raise InputError(
-            f"{path}: the summary must be of question {asked.id!r}; got {format_value(summary.question)}"
+            f"{path}: the summary must be of question {asked.id!r}; got "
+            f"{format_value(summary.question)}"
         )
     return collection.question(summary.question)
 

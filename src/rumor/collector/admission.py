@@ -28,7 +28,8 @@ def accepted_turn(turn_hours: int | None, given: str | None) -> int | None:
         if given is not None:
             raise Problem(
                 "wrong-turn",
-                f"envelopes of a contract without turns must name no turn; got {format_value(given)}",
+                "envelopes of a contract without turns must name no turn; got "
+                f"{format_value(given)}",
             )
         return None
     current = turn_at(clock.now(), turn_hours)

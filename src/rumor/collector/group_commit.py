@@ -16,7 +16,7 @@ from typing import Generic, TypeVar
 
 from rumor.collector.http.problems import Problem, unavailable
 from rumor.collector.metrics import Metrics
-from rumor.collector.store.base import StoreUnavailable
+from rumor.collector.store.base import StoreUnavailableError
 
 Item = TypeVar("Item", bound=Sized)
 Result = TypeVar("Result")
@@ -115,6 +115,6 @@ def _size(items: Sequence[Sized]) -> int:
 
 
 def _as_problem(problem: Exception) -> Problem:
-    if isinstance(problem, StoreUnavailable):
+    if isinstance(problem, StoreUnavailableError):
         return unavailable("the store cannot be written to just now; try again")
     return Problem("failed", "the collector made a mistake; its log says more")

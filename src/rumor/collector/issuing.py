@@ -18,7 +18,7 @@ from rumor.collector.http.problems import Problem, unavailable
 from rumor.collector.issuer_keys import IssuerKeys
 from rumor.collector.metrics import Metrics
 from rumor.collector.periodic import StoreHealth
-from rumor.collector.store.base import BlindedToken, Store, StoreUnavailable
+from rumor.collector.store.base import BlindedToken, Store, StoreUnavailableError
 from rumor.contract.collection import Collection
 from rumor.contract.issuing import CREDENTIAL_BYTES, SIGNATURE_BYTES, key_name, person_of
 from rumor.core.blind_rsa import SecretKey, blind_sign
@@ -67,7 +67,7 @@ class IssuerService:
         async with self._signing:
             try:
                 return await asyncio.to_thread(self._sign, credential, wanted)
-            except StoreUnavailable:
+            except StoreUnavailableError:
                 raise unavailable("the store cannot be written to just now; try again") from None
 
     def _check(self, credential: bytes, wanted: Sequence[BlindedToken]) -> None:

@@ -11,7 +11,7 @@ import time
 from typing import Any, ClassVar, Protocol
 
 from rumor.collector.group_commit import Writer
-from rumor.collector.store.base import Store, StoreUnavailable, today
+from rumor.collector.store.base import Store, StoreUnavailableError, today
 from rumor.core.files import Closable
 
 _log = logging.getLogger("rumor.collector")
@@ -42,7 +42,7 @@ class PeriodicTask(abc.ABC):
         while not self._stop.is_set():
             try:
                 self.run_once(today())
-            except StoreUnavailable as problem:
+            except StoreUnavailableError as problem:
                 _log.warning("%s now: %s", self.what, problem)
             except Exception:
                 _log.exception("%s", self.what)
@@ -75,7 +75,7 @@ class Pingable(Protocol):
     """What can be asked."""
 
     def ping(self) -> object:
-        """Write something small, or raise StoreUnavailable."""
+        """Write something small, or raise StoreUnavailableError."""
 
 
 class StoreHealth:
@@ -92,7 +92,7 @@ class StoreHealth:
             try:
                 await asyncio.to_thread(self._store.ping)
                 self._well = True
-            except StoreUnavailable:
+            except StoreUnavailableError:
                 self._well = False
         return self._well
 

@@ -37,7 +37,7 @@ from rumor.collector.store.base import (
     Store,
     StoreDamagedError,
     StoredCollection,
-    StoreUnavailable,
+    StoreUnavailableError,
     TokenRefused,
 )
 from rumor.collector.tokens import Tokens
@@ -92,7 +92,7 @@ class Service(WriterService):
         self._entries: dict[str, StoredCollection] = {}
         self._current: StoredCollection | None = None
         self._checked = -1e9
-        self._trouble: StoreUnavailable | None = None
+        self._trouble: StoreUnavailableError | None = None
         self._pulse = StoreHealth(self.store)
         self._writer: Writer[ReportBatch, Outcome] | None = None
         self._estimating = asyncio.Semaphore(1)
@@ -129,7 +129,7 @@ class Service(WriterService):
     async def _refresh(self) -> None:
         try:
             known = await asyncio.to_thread(self.store.collections)
-        except StoreUnavailable as trouble:
+        except StoreUnavailableError as trouble:
             self._trouble = trouble
             if not self._entries:
                 raise
@@ -168,7 +168,7 @@ class Service(WriterService):
             raise self._unknown(digest)
         return entry
 
-    def _unknown(self, digest: str) -> Problem | StoreUnavailable:
+    def _unknown(self, digest: str) -> Problem | StoreUnavailableError:
         """What is not known now may be put back: nobody is told to give up.
 
         Where the store could not be asked, it is not said to be unknown at all.
@@ -178,7 +178,8 @@ class Service(WriterService):
         return Problem(
             "unknown-collection",
             "the header Rumor-Collection must be the digest of a contract that this collector "
-            f"knows; it does not know {format_value(digest)} just now, keep the reports and try later",
+            f"knows; it does not know {format_value(digest)} just now, keep the reports and try "
+            "later",
             headers=_LATER,
             current=None if self._current is None else self._current.collection.digest,
         )
@@ -241,7 +242,7 @@ class Service(WriterService):
             outcomes = await self._writer.submit(*again)
         return entry, outcomes
 
-    def _shut(self, entry: StoredCollection, outcome: Outcome) -> Problem | StoreUnavailable:
+    def _shut(self, entry: StoredCollection, outcome: Outcome) -> Problem | StoreUnavailableError:
         """Why a collection takes nothing."""
         if isinstance(outcome, CollectionUnknown):
             return self._unknown(entry.collection.digest)
@@ -253,7 +254,7 @@ class Service(WriterService):
 
     async def reached(self) -> list[str]:
         """Whom devices speak to beside us, by the contracts of the series: issuers and relays."""
-        with suppress(StoreUnavailable):
+        with suppress(StoreUnavailableError):
             await self._fresh()
         known = [entry.collection for entry in self._entries.values()]
         named = [other for each in known for other in (each.issuer, each.relay)]
@@ -324,7 +325,7 @@ class Service(WriterService):
                 if isinstance(found, CollectionUnknown):
                     entry = await self._again(entry)
                     found = await self._withdrawn(entry, question, ids, most, charge)
-            except StoreUnavailable:
+            except StoreUnavailableError:
                 raise unavailable("the store cannot be written to just now; try again") from None
         if isinstance(found, CollectionUnknown):
             raise self._unknown(entry.collection.digest)
@@ -493,7 +494,7 @@ class Service(WriterService):
                 from rumor.collector.estimating import integrity
 
                 told = {"collection": entry.collection.digest, "question": asked.id}
-                reports = self.store.newest(entry, asked.id, _TESTED)
+                reports = self.store.newest_reports(entry, asked.id, _TESTED)
                 # The same reports give the same figure, and every analyst asks for it.
                 seen = hashlib.sha256(reports.tobytes()).digest()
                 known = self._tested.get((entry.collection.digest, asked.id))
@@ -554,7 +555,7 @@ async def _analysed(
         return await asyncio.to_thread(work, *arguments)
     except StoreDamagedError:
         raise unavailable("the store is damaged; the collector's log says more") from None
-    except StoreUnavailable:
+    except StoreUnavailableError:
         raise unavailable("the store cannot be read just now; try again") from None
     except InputError as problem:
         raise Problem("invalid-query", str(problem)) from None

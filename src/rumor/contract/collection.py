@@ -188,7 +188,8 @@ class Collection:
         questions = wish.get("questions")
         if not isinstance(questions, Sequence) or isinstance(questions, str) or not questions:
             raise InputError(
-                f"a collection must have at least one [[questions]] table; got {format_value(questions)}"
+                "a collection must have at least one [[questions]] table; got "
+                f"{format_value(questions)}"
             )
         series = checked_slug(wish, "series", "a collection")
         users = people_each(users, wish.get("ask"), len(questions))

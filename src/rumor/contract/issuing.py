@@ -89,7 +89,8 @@ def _moduli(given: object, questions: Sequence[Question]) -> Mapping[str, Public
     if not isinstance(given, Mapping) or set(given) != set(ids):
         found = sorted(given) if isinstance(given, Mapping) else given
         raise InputError(
-            f"the keys of an issuer must be one for each of {', '.join(ids)}; got {format_value(found)}"
+            f"the keys of an issuer must be one for each of {', '.join(ids)}; got "
+            f"{format_value(found)}"
         )
     keys = {id: _key(id, given[id]) for id in ids}
     if len(set(keys.values())) < len(keys):

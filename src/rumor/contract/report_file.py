@@ -216,7 +216,8 @@ class ReportFile:
             )
         if version != VERSION:
             raise InputError(
-                f"{file}: a reports file must be of format version {VERSION}; got {format_value(version)}"
+                f"{file}: a reports file must be of format version {VERSION}; got "
+                f"{format_value(version)}"
             )
         return cls(file, schema, footer, contract, question)
 

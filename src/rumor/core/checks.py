@@ -103,7 +103,8 @@ def checked_method(
     chosen = checked_choice("method", method, known, where)
     if "assume" in options and not any("assume" in own for own in known.values()):
         raise InputError(
-            f"assume (--assume) is for ordered questions; got {format_value(options['assume'])} for a "
+            f"assume (--assume) is for ordered questions; got {format_value(options['assume'])} "
+            "for a "
             f"question of another kind"
         )
     known_keys(f'method "{chosen}"', options, known[chosen])

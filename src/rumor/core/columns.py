@@ -23,7 +23,8 @@ def checked_labels(labels: Sequence[object]) -> tuple[str, ...]:
     for position, label in enumerate(labels):
         if not isinstance(label, str) or not label:
             raise InputError(
-                f"a label must be a non-empty string; got {format_value(label)} at position {position}"
+                f"a label must be a non-empty string; got {format_value(label)} at position "
+                f"{position}"
             )
         try:
             label.encode("utf-8")

@@ -35,7 +35,7 @@ from rumor.kinds import NAMES
 from rumor.kinds.method_aliases import aliases_of, resolve_method
 from rumor.mechanisms.aliases import resolve_alias, unknown_mechanism
 from rumor.mechanisms.base import Mechanism
-from rumor.mechanisms.registry import of_kind
+from rumor.mechanisms.registry import mechanisms_of_kind
 
 if TYPE_CHECKING:
     import altair as alt
@@ -395,7 +395,7 @@ class Kind(abc.ABC, Generic[M]):
 
     def mechanisms(self) -> dict[str, type[M]]:
         """Every registered mechanism that answers this kind, by name."""
-        made = (mechanism for kind in self.lineage() for mechanism in of_kind(kind))
+        made = (mechanism for kind in self.lineage() for mechanism in mechanisms_of_kind(kind))
         return {m.name: m for m in made if issubclass(m, self.family)}
 
     def chosen_mechanism(self, spec: Mapping[str, object]) -> tuple[str, dict[str, object]]:

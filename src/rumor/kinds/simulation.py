@@ -123,7 +123,7 @@ Picture = Callable[[N, Mapping[str, Vector], PathLike, View, str | None], None]
 
 
 @dataclass(frozen=True)
-class Crowd:
+class SimulatedPopulation:
     """People to simulate: batches to privatise, and the truth about them, by quantity."""
 
     batches: Callable[[RandomSource], Iterator[Any]]
@@ -199,7 +199,7 @@ def _shown(number: float, digits: int) -> str:
 
 
 def simulate_numeric(
-    crowd: Crowd,
+    crowd: SimulatedPopulation,
     trial: Callable[[RandomSource], N],
     answers: Answers[N],
     picture: Picture[N],
@@ -242,7 +242,7 @@ def simulate_numeric(
     )
 
 
-def summary_of(mechanism: Mechanism, crowd: Crowd, source: RandomSource) -> Summary:
+def summary_of(mechanism: Mechanism, crowd: SimulatedPopulation, source: RandomSource) -> Summary:
     """The reports of a crowd, counted."""
     summary = Summary.empty(mechanism)
     for batch in crowd.batches(source):

@@ -41,7 +41,8 @@ def checked_words(words: object) -> Sequence[str]:
     for position, word in enumerate(listed):
         if not isinstance(word, str) or not word:
             raise InputError(
-                f"a candidate must be a non-empty text; got {format_value(word)} at position {position:,}"
+                f"a candidate must be a non-empty text; got {format_value(word)} at position "
+                f"{position:,}"
             )
         if not word.isascii():
             word = _normal(word, position)

@@ -37,7 +37,7 @@ from rumor.core.reports import (
 )
 from rumor.core.types import Tally
 from rumor.mechanisms.auditing import Audit
-from rumor.mechanisms.blanket import Blanket, any_of
+from rumor.mechanisms.blanket import Blanket, worst_case_blanket
 from rumor.mechanisms.permanence import FreshAnswers, Permanence
 from rumor.mechanisms.poisoning import Poisoning, PoisoningTarget
 
@@ -252,7 +252,7 @@ class Mechanism(abc.ABC):
         A mechanism that knows nothing better of itself is as the worst one of its epsilon.
         """
         # Far more digits than a double has: the ratio is not below that of the mechanism.
-        return any_of(exp(self.epsilon) * (1 + Fraction(1, 10**100)))
+        return worst_case_blanket(exp(self.epsilon) * (1 + Fraction(1, 10**100)))
 
     def validate(self, reports: object) -> Validity:
         """Which reports are valid, and the reason for refusing the others."""

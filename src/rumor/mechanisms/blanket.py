@@ -26,7 +26,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 
-class Row(NamedTuple):
+class BlanketRow(NamedTuple):
     """Reports that compare alike: their mass under b, and P(y | x) / b(y) of both values."""
 
     weight: Fraction
@@ -34,11 +34,11 @@ class Row(NamedTuple):
     second: Fraction
 
 
-Pair = tuple[Row, ...]
+Pair = tuple[BlanketRow, ...]
 """How the laws of two values compare with the blanket, in the order in which they are given."""
 
 
-class Part(NamedTuple):
+class BlanketPart(NamedTuple):
     """What is known once something public was drawn, which does not depend on the answer."""
 
     share: Fraction
@@ -50,13 +50,13 @@ class Part(NamedTuple):
 class Blanket:
     """The tables of a mechanism, for each of the public draws that tell them apart."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[BlanketPart, ...]
 
     @classmethod
-    def of(cls, *pairs: Sequence[Row]) -> Blanket:
+    def from_pairs(cls, *pairs: Sequence[BlanketRow]) -> Blanket:
         """Where nothing public is drawn, or it makes no difference."""
         kept = (tuple(row for row in pair if row.weight) for pair in pairs)
-        return cls((Part(Fraction(1), tuple(kept)),))
+        return cls((BlanketPart(Fraction(1), tuple(kept)),))
 
     @property
     def gamma(self) -> Fraction:
@@ -65,7 +65,7 @@ class Blanket:
         return sum(masses, Fraction(0))
 
 
-def supporting(hit: Fraction, odds: Fraction, both: Fraction = Fraction(0)) -> Blanket:
+def support_blanket(hit: Fraction, odds: Fraction, both: Fraction = Fraction(0)) -> Blanket:
     """Reports that support a value or not, and are `odds` times likelier where they do.
 
     `hit` is the chance that the own value is supported, `both` the mass under b of reports that
@@ -76,38 +76,38 @@ def supporting(hit: Fraction, odds: Fraction, both: Fraction = Fraction(0)) -> B
     # Two values that are supported more often than not have something in common.
     both = max(both, 2 * one_each - gamma)
     alone = one_each - both
-    return Blanket.of(
+    return Blanket.from_pairs(
         (
-            Row(alone, odds, one),
-            Row(alone, one, odds),
-            Row(both, odds, odds),
-            Row(gamma - 2 * alone - both, one, one),
+            BlanketRow(alone, odds, one),
+            BlanketRow(alone, one, odds),
+            BlanketRow(both, odds, odds),
+            BlanketRow(gamma - 2 * alone - both, one, one),
         )
     )
 
 
-def any_of(ratio: Fraction) -> Blanket:
+def worst_case_blanket(ratio: Fraction) -> Blanket:
     """The blanket of any mechanism whose probabilities differ by at most this ratio.
 
     By convexity the largest tables have ratios of 1 and `ratio` alone; such a table is a mixture of
     three: nothing is told (dominated by whatever has its mean), both values are supported
     (dominated likewise), or one of them always is, which is randomised response.
     """
-    return supporting(ratio / (1 + ratio), ratio)
+    return support_blanket(ratio / (1 + ratio), ratio)
 
 
-def of_laws(laws: Sequence[Sequence[Fraction]]) -> Blanket:
+def distributions_blanket(laws: Sequence[Sequence[Fraction]]) -> Blanket:
     """The blanket of a few extreme laws over a few reports: every two of them are a pair."""
     least = [min(column) for column in zip(*laws, strict=True)]
-    return Blanket.of(
+    return Blanket.from_pairs(
         *(
-            [Row(b, p / b, q / b) for b, p, q in zip(least, first, second, strict=True)]
+            [BlanketRow(b, p / b, q / b) for b, p, q in zip(least, first, second, strict=True)]
             for first, second in itertools.permutations(laws, 2)
         )
     )
 
 
-def of_bits(zero: Fraction, one: Fraction, own: int) -> Blanket:
+def bits_blanket(zero: Fraction, one: Fraction, own: int) -> Blanket:
     """Independent bits, 1 with chance `zero`, or `one` for up to `own` bits of the value.
 
     b is gamma times the law of nobody's bits. Another own bit is a factor of mean 1 in one of the
@@ -118,4 +118,6 @@ def of_bits(zero: Fraction, one: Fraction, own: int) -> Blanket:
     gamma = ((1 - one) / (1 - zero)) ** own
     chances = [math.comb(own, i) * zero**i * (1 - zero) ** (own - i) for i in range(own + 1)]
     places = list(enumerate(chances))
-    return Blanket.of([Row(gamma * p * q, odds**i, odds**j) for i, p in places for j, q in places])
+    return Blanket.from_pairs(
+        [BlanketRow(gamma * p * q, odds**i, odds**j) for i, p in places for j, q in places]
+    )

@@ -21,7 +21,7 @@ from rumor.core.coins import keep_or_replace
 from rumor.core.randomness import Draws, Stream
 from rumor.core.reports import Reports, Validity, bytes_for, little_endian, narrow_integers
 from rumor.core.typing import override
-from rumor.mechanisms.blanket import Blanket, supporting
+from rumor.mechanisms.blanket import Blanket, support_blanket
 from rumor.mechanisms.shapes import DeclaredParameters, LabelledMechanism
 
 # People handled at a time: their words, blocks and states stay in the second-level cache.
@@ -69,7 +69,7 @@ class BlockReports(LabelledMechanism, DeclaredParameters):
     def blanket(self) -> Blanket:
         """Whatever is shown, two people may be in two states: randomised response on these."""
         truth, other = self._truth()
-        return supporting(truth, truth / other)
+        return support_blanket(truth, truth / other)
 
     @property
     def share(self) -> float:

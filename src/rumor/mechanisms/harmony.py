@@ -18,7 +18,7 @@ from rumor.core.randomness import Draws, RandomSource
 from rumor.core.reports import Reports, Validity
 from rumor.core.types import Tally, Vector
 from rumor.core.typing import override
-from rumor.mechanisms.blanket import Blanket, any_of
+from rumor.mechanisms.blanket import Blanket, worst_case_blanket
 from rumor.mechanisms.mean import BinomialShare, MeanMechanism
 from rumor.mechanisms.shapes import IntegerReports
 
@@ -69,7 +69,7 @@ class Harmony(IntegerReports, MeanMechanism):
 
     def blanket(self) -> Blanket:
         """The blanket of the two ends: all other laws mix them."""
-        return any_of(Fraction(self.truth, self.lie))
+        return worst_case_blanket(Fraction(self.truth, self.lie))
 
     @property
     @override

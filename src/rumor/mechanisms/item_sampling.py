@@ -25,7 +25,7 @@ from rumor.core.randomness import Draws, RandomSource
 from rumor.core.reports import Reports, little_endian
 from rumor.core.types import Tally
 from rumor.core.typing import override
-from rumor.mechanisms.blanket import Blanket, supporting
+from rumor.mechanisms.blanket import Blanket, support_blanket
 from rumor.mechanisms.capped import CappedMechanism, drawn_slots
 from rumor.mechanisms.keyvalue import KeyCounts, KeyRates
 from rumor.mechanisms.shapes import CountedIntegers
@@ -76,7 +76,7 @@ class ItemSampling(CountedIntegers, CappedMechanism):
         """
         truth, other = self._truth()
         odds = 1 + truth / (self.cap * other)
-        return supporting(self.cap * other * odds, odds)
+        return support_blanket(self.cap * other * odds, odds)
 
     @property
     @override

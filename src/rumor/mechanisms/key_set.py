@@ -39,7 +39,7 @@ from rumor.core.randomness import Draws, RandomSource, Stream, floyd
 from rumor.core.reports import Reports, Validity, bytes_for, from_little_endian, little_endian
 from rumor.core.types import Tally
 from rumor.core.typing import override
-from rumor.mechanisms.blanket import Blanket, supporting
+from rumor.mechanisms.blanket import Blanket, support_blanket
 from rumor.mechanisms.capped import CappedMechanism, drawn_slots
 from rumor.mechanisms.keyvalue import PLUS, KeyCounts, KeyRates, sampled_keys
 
@@ -141,7 +141,7 @@ class KeySet(CappedMechanism):
         near, far = self._chances
         sharing, missing = self._sets
         neither = math.comb(self._all - self.cap, self.size) << self.size
-        return supporting(sharing * near, near / far, (sharing - missing + neither) * far)
+        return support_blanket(sharing * near, near / far, (sharing - missing + neither) * far)
 
     @property
     def _integer(self) -> int:

@@ -26,7 +26,7 @@ from rumor.core.number_range import (
 from rumor.core.reports import Reports
 from rumor.core.types import Codes, Tally, Vector
 from rumor.mechanisms.poisoning import PoisoningTarget
-from rumor.mechanisms.registry import of_kind
+from rumor.mechanisms.registry import mechanisms_of_kind
 from rumor.mechanisms.shapes import DeclaredParameters
 
 
@@ -161,7 +161,7 @@ class MeanMechanism(DeclaredParameters):
 
 def mean_mechanisms() -> tuple[type[MeanMechanism], ...]:
     """Every registered mechanism from which the mean of one number is learned."""
-    return tuple(kind for kind in of_kind("number") if issubclass(kind, MeanMechanism))
+    return tuple(kind for kind in mechanisms_of_kind("number") if issubclass(kind, MeanMechanism))
 
 
 def choose_mean(

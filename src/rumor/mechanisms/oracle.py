@@ -28,7 +28,7 @@ from rumor.core.exact import WORD, worst_log_ratio
 from rumor.core.reports import Reports
 from rumor.core.types import Codes, Tally, Target, Vector
 from rumor.core.typing import override
-from rumor.mechanisms.blanket import Blanket, supporting
+from rumor.mechanisms.blanket import Blanket, support_blanket
 from rumor.mechanisms.shapes import DeclaredParameters, LabelledDomain
 from rumor.mechanisms.support import ItemCounts, Score, SupportRates, centred_score
 
@@ -117,7 +117,7 @@ class FrequencyOracle(LabelledDomain, SupportRates, DeclaredParameters):
     def blanket(self) -> Blanket:
         """The blanket of the two values that share least."""
         hit, odds = self.exact_hit, self.exact_odds
-        return supporting(hit, odds, (self._least_miss - hit / odds) / (odds - 1))
+        return support_blanket(hit, odds, (self._least_miss - hit / odds) / (odds - 1))
 
     def _require_gain(self, epsilon: object = None) -> None:
         """Refuse thresholds from which nothing can be learned: a value must be likelier to be

@@ -24,7 +24,7 @@ from rumor.core.randomness import Draws, RandomSource
 from rumor.core.reports import Reports, little_endian
 from rumor.core.types import Tally
 from rumor.core.typing import override
-from rumor.mechanisms.blanket import Blanket, supporting
+from rumor.mechanisms.blanket import Blanket, support_blanket
 from rumor.mechanisms.capped import CappedMechanism, drawn_slots
 from rumor.mechanisms.keyvalue import KeyCounts, KeyRates
 from rumor.mechanisms.shapes import CountedIntegers
@@ -68,7 +68,7 @@ class PckvGrr(CountedIntegers, CappedMechanism):
         """Two people with full slots and no pair in common; dummies have both signs, a mixture."""
         truth, other = self._truth()
         odds = 1 + (truth - other) / (self.cap * other)
-        return supporting(self.cap * other * odds, odds)
+        return support_blanket(self.cap * other * odds, odds)
 
     @property
     @override

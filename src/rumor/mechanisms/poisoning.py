@@ -123,7 +123,8 @@ class PoisoningBound:
         who = "one fake report" if self.clients == 1 else f"{self.clients:,} fake reports"
         by = "by at most" if raised.bounded else "by about"
         moved = (
-            f"poisoning bound: {who} can raise {what} {by} {raised.format_change(self.gain)} or lower it "
+            f"poisoning bound: {who} can raise {what} {by} {raised.format_change(self.gain)} or "
+            "lower it "
             f"{by} {raised.format_change(self.loss)}"
         )
         if self.share_shift is not None:

@@ -35,7 +35,7 @@ from rumor.core.randomness import Draws, RandomSource
 from rumor.core.reports import Reports, Validity, bytes_for, little_endian, narrow_integers
 from rumor.core.types import Tally
 from rumor.core.typing import override
-from rumor.mechanisms.blanket import Blanket, of_laws
+from rumor.mechanisms.blanket import Blanket, distributions_blanket
 from rumor.mechanisms.keyvalue import (
     MINUS,
     NOTHING,
@@ -126,7 +126,9 @@ class _PairMechanism(KeyValueMechanism):
         plus = {(p1, 1 - p2), (p1, p2)}
         for half_steps in (min(made := [*map(self.made_up, range(self.keys))]), max(made)):
             plus.add((1 - p1, self._plus(Fraction(half_steps, 2 * self.grid.steps))))
-        return of_laws([(1 - seen, seen * up, seen * (1 - up)) for seen, up in sorted(plus)])
+        return distributions_blanket(
+            [(1 - seen, seen * up, seen * (1 - up)) for seen, up in sorted(plus)]
+        )
 
     @property
     @override
@@ -280,7 +282,8 @@ class PrivKV(_PairMechanism):
             if epsilon_1 is None or epsilon_2 is None or split != "nominal":
                 raise InputError(
                     "epsilon_1 and epsilon_2 go together and take the place of a split; "
-                    f"got {format_value(epsilon_1)} and {format_value(epsilon_2)} with split {format_value(split)}"
+                    f"got {format_value(epsilon_1)} and {format_value(epsilon_2)} with split "
+                    f"{format_value(split)}"
                 )
             odds = (
                 exact.exp(_part("epsilon_1", epsilon_1)),

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Entry:
+class RegistryEntry:
     """One mechanism, before it is loaded."""
 
     name: str
@@ -46,35 +46,35 @@ class Entry:
 # A new mechanism is a file of its own, its twin in JavaScript and a line here; the laws then
 # cover it. The order is that of tables and sentences which list them all.
 ENTRIES = (
-    Entry("randomized-response", "randomized_response", "RandomizedResponse", "choice"),
-    Entry("unary", "unary", "UnaryEncoding", "choice"),
-    Entry("subset-selection", "subset_selection", "SubsetSelection", "choice"),
-    Entry("hadamard", "hadamard", "HadamardResponse", "choice"),
-    Entry("projective", "projective.projective", "Projective", "choice"),
-    Entry("local-hashing", "local_hashing", "LocalHashing", "choice"),
-    Entry("rappor", "rappor.rappor", "Rappor", "text"),
-    Entry("open-words", "open_words.open_words", "OpenWords", "words"),
-    Entry("basic-rappor", "rappor.basic", "BasicRappor", "choice"),
-    Entry("harmony", "harmony", "Harmony", "number"),
-    Entry("piecewise", "piecewise", "Piecewise", "number"),
-    Entry("window", "window", "Window", "number"),
-    Entry("wave", "wave.wave", "Wave", "ordered"),
-    Entry("select", "select", "SetSelect", "set"),
-    Entry("block", "set_block", "SetBlock", "set"),
-    Entry("keyvalue-block", "keyvalue_block", "KeyValueBlock", "keyvalue"),
-    Entry("privkv", "privkv", "PrivKV", "keyvalue"),
-    Entry("privkvm", "privkv", "PrivKVM", "keyvalue"),
-    Entry("item-sampling", "item_sampling", "ItemSampling", "keyvalue"),
-    Entry("key-set", "key_set", "KeySet", "keyvalue"),
-    Entry("pckv-grr", "pckv", "PckvGrr", "keyvalue"),
-    Entry("mixed", "mixed.mixed", "Mixed", "joint"),
+    RegistryEntry("randomized-response", "randomized_response", "RandomizedResponse", "choice"),
+    RegistryEntry("unary", "unary", "UnaryEncoding", "choice"),
+    RegistryEntry("subset-selection", "subset_selection", "SubsetSelection", "choice"),
+    RegistryEntry("hadamard", "hadamard", "HadamardResponse", "choice"),
+    RegistryEntry("projective", "projective.projective", "Projective", "choice"),
+    RegistryEntry("local-hashing", "local_hashing", "LocalHashing", "choice"),
+    RegistryEntry("rappor", "rappor.rappor", "Rappor", "text"),
+    RegistryEntry("open-words", "open_words.open_words", "OpenWords", "words"),
+    RegistryEntry("basic-rappor", "rappor.basic", "BasicRappor", "choice"),
+    RegistryEntry("harmony", "harmony", "Harmony", "number"),
+    RegistryEntry("piecewise", "piecewise", "Piecewise", "number"),
+    RegistryEntry("window", "window", "Window", "number"),
+    RegistryEntry("wave", "wave.wave", "Wave", "ordered"),
+    RegistryEntry("select", "select", "SetSelect", "set"),
+    RegistryEntry("block", "set_block", "SetBlock", "set"),
+    RegistryEntry("keyvalue-block", "keyvalue_block", "KeyValueBlock", "keyvalue"),
+    RegistryEntry("privkv", "privkv", "PrivKV", "keyvalue"),
+    RegistryEntry("privkvm", "privkv", "PrivKVM", "keyvalue"),
+    RegistryEntry("item-sampling", "item_sampling", "ItemSampling", "keyvalue"),
+    RegistryEntry("key-set", "key_set", "KeySet", "keyvalue"),
+    RegistryEntry("pckv-grr", "pckv", "PckvGrr", "keyvalue"),
+    RegistryEntry("mixed", "mixed.mixed", "Mixed", "joint"),
 )
 
 
 class ByName(Mapping[str, "type[Mechanism]"]):
     """Classes by the names that contracts give them; looking one up loads that one."""
 
-    def __init__(self, entries: tuple[Entry, ...]) -> None:
+    def __init__(self, entries: tuple[RegistryEntry, ...]) -> None:
         self._entries = {entry.name: entry for entry in entries}
 
     def __getitem__(self, name: str) -> type[Mechanism]:
@@ -93,7 +93,7 @@ class ByName(Mapping[str, "type[Mechanism]"]):
 BY_NAME = ByName(ENTRIES)
 
 
-def of_kind(kind: str) -> Iterator[type[Mechanism]]:
+def mechanisms_of_kind(kind: str) -> Iterator[type[Mechanism]]:
     """The mechanisms that are made for this kind, loaded one after the other."""
     return (entry.load() for entry in ENTRIES if entry.kind == kind)
 

@@ -45,7 +45,7 @@ from rumor.core.randomness import Draws, RandomSource, Stream, floyd
 from rumor.core.reports import Reports, Validity, bytes_for, little_endian, narrow_integers
 from rumor.core.types import Tally
 from rumor.core.typing import override
-from rumor.mechanisms.blanket import Blanket, supporting
+from rumor.mechanisms.blanket import Blanket, support_blanket
 from rumor.mechanisms.cap_sampling import Kept
 from rumor.mechanisms.capped import OVER_CAP
 from rumor.mechanisms.sets import (
@@ -215,7 +215,7 @@ class SetSelect(SetMechanism):
         both = (sets - 2 * few + neither - 2 * left_out) * min(full.values()) ** 2
         odds = 1 + boost / (1 - boost) * self._largest
         # Of mean 1 under the blanket: gamma + (odds - 1) * (mass of support) = 1.
-        return supporting(boost / (odds - 1) * odds, odds, max(both * each, Fraction(0)))
+        return support_blanket(boost / (odds - 1) * odds, odds, max(both * each, Fraction(0)))
 
     @functools.cached_property
     def _moments(self) -> tuple[Fraction, Fraction]:

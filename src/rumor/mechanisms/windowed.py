@@ -23,7 +23,7 @@ from rumor.core.randomness import Draws, RandomSource, Stream
 from rumor.core.reports import Reports, from_little_endian, little_endian
 from rumor.core.types import Codes, Vector
 from rumor.core.typing import override
-from rumor.mechanisms.blanket import Blanket, Row
+from rumor.mechanisms.blanket import Blanket, BlanketRow
 from rumor.mechanisms.shapes import IntegerReports
 
 
@@ -90,12 +90,12 @@ class WindowedResponse(IntegerReports):
         """The blanket of the two ends, whose windows share least."""
         one, odds = Fraction(1), self.exact_inside / self.exact_outside
         alone = min(self.window, self.others)
-        return Blanket.of(
+        return Blanket.from_pairs(
             (
-                Row(alone * self.exact_outside, odds, one),
-                Row(alone * self.exact_outside, one, odds),
-                Row((self.window - alone) * self.exact_inside, one, one),
-                Row((self.others - alone) * self.exact_outside, one, one),
+                BlanketRow(alone * self.exact_outside, odds, one),
+                BlanketRow(alone * self.exact_outside, one, odds),
+                BlanketRow((self.window - alone) * self.exact_inside, one, one),
+                BlanketRow((self.others - alone) * self.exact_outside, one, one),
             )
         )
 

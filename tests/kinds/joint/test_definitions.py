@@ -26,7 +26,7 @@ from rumor.kinds.joint.fit.association import (
     ratio_to_independence,
 )
 from rumor.kinds.joint.fit.bayes import margins, nearest_table, shrunk, weight_of_model
-from rumor.kinds.joint.fit.linear import Coordinates, Moments, Seen, linear, linked_table
+from rumor.kinds.joint.fit.linear import Moments, Seen, TableCoordinates, linear, linked_table
 from rumor.mechanisms.summary import Summary
 
 SIZES = (2, 3)
@@ -184,7 +184,7 @@ def test_tables_seen_apart_are_averaged_by_their_precision() -> None:
     sums = np.kron(np.ones((1, 2)), np.eye(3))
     np.testing.assert_allclose(found.margin(1).mean, sums @ table.mean)
     np.testing.assert_allclose(found.margin(1).covariance, sums @ table.covariance @ sums.T)
-    assert Coordinates((2, 3, 4)).count == 1 + 2 + 3 + 2 + 3 + 6
+    assert TableCoordinates((2, 3, 4)).count == 1 + 2 + 3 + 2 + 3 + 6
 
 
 def test_a_mixed_mechanism_is_inverted_with_its_covariance() -> None:

@@ -29,7 +29,7 @@ from rumor.kinds.joint.fit.bayes import (
     shrunk,
     weight_of_model,
 )
-from rumor.kinds.joint.fit.linear import Coordinates, Moments, Seen, contrasts, linear, seen_in
+from rumor.kinds.joint.fit.linear import Moments, Seen, TableCoordinates, contrasts, linear, seen_in
 from rumor.mechanisms.mixed.mixed import Mixed
 from rumor.mechanisms.subset_selection import SubsetSelection
 
@@ -66,7 +66,7 @@ def test_the_covariance_is_that_of_the_channel(size: int) -> None:
 
 
 def test_coordinates_and_tables_are_the_same_thing() -> None:
-    coordinates = Coordinates((3, 2, 4))
+    coordinates = TableCoordinates((3, 2, 4))
     whole = np.random.default_rng(1).dirichlet(np.ones(24)).reshape(3, 2, 4)
     places, maps = coordinates.seen_by((0, 1, 2))
     theta = np.empty(coordinates.count)

@@ -23,9 +23,9 @@ from rumor.kinds.keyvalue.fit.linear import LinearKeys
 from rumor.kinds.keyvalue.fit.pooled import (
     KNOTS,
     MODELS,
-    Coordinates,
-    Curve,
     KeyGrid,
+    LogitGrid,
+    MeanCurve,
     Prior,
     learned,
     log_likelihood,
@@ -174,7 +174,7 @@ def test_the_grid_of_a_key_spans_five_deviations() -> None:
     np.testing.assert_allclose(whole, grid.likelihood)
 
 
-def curve_at(curve: Curve, a: float) -> tuple[float, float]:
+def curve_at(curve: MeanCurve, a: float) -> tuple[float, float]:
     """Centre and variance of b where the logit of a share is a."""
     inside = min(max(a, KNOTS[0]), KNOTS[-1])
     basis = np.array([np.interp(inside, KNOTS, row) for row in np.eye(KNOTS.size)])
@@ -205,14 +205,14 @@ def cell_weights(grid: KeyGrid, key: int, prior: Prior) -> tuple[Vector, float]:
     return np.exp(logs - total), float(total + grid.cell[key])
 
 
-CURVE = Curve(np.array([0.5, -0.2, 0.3, 0.1, 0.4, -1.0]), 0.7, 0.02 * np.eye(6) + 0.01)
+CURVE = MeanCurve(np.array([0.5, -0.2, 0.3, 0.1, 0.4, -1.0]), 0.7, 0.02 * np.eye(6) + 0.01)
 PRIORS = (Prior(), Prior((-0.4, 1.3)), Prior((-0.4, 1.3), CURVE))
 
 
 @pytest.mark.parametrize("prior", PRIORS, ids=("flat", "shares", "curve"))
 def test_posteriors_are_products_of_densities(prior: Prior) -> None:
     grid = KeyGrid.of(COUNTS, RATES)
-    weights, evidence = Coordinates(grid).posterior(prior)
+    weights, evidence = LogitGrid(grid).posterior(prior)
     for key in (0, 3):
         wanted, total = cell_weights(grid, key, prior)
         np.testing.assert_allclose(weights[key], wanted, atol=1e-12)
@@ -222,7 +222,7 @@ def test_posteriors_are_products_of_densities(prior: Prior) -> None:
 def test_a_prior_is_learned_by_its_moments() -> None:
     """One round: the moments of all keys' posteriors, with four pseudo-keys of variance 1."""
     grid = KeyGrid.of(COUNTS, RATES)
-    keys, start = Coordinates(grid), Prior((-0.4, 1.3), CURVE)
+    keys, start = LogitGrid(grid), Prior((-0.4, 1.3), CURVE)
     found = learned(keys, 2.0, 1, start)
     mass, total_b, total_b2, points = [], [], [], []
     for key in range(4):
@@ -266,10 +266,10 @@ def test_answers_are_averaged_by_what_models_predict() -> None:
     )
     stiff = {"shares": None, "line": 30.0, "curve": 2.0, "bend": 0.5}
     odds = {"apart": 0.0, "shares": 0.0, "line": -2.5, "curve": -3.5, "bend": -5.0}
-    priors = {n: learned(Coordinates(grid), s, 25) for n, s in stiff.items()} | {"apart": Prior()}
+    priors = {n: learned(LogitGrid(grid), s, 25) for n, s in stiff.items()} | {"apart": Prior()}
     for fold in range(4):
-        others = Coordinates(grid.take(np.array([k for k in range(4) if k % 5 != fold])))
-        own = Coordinates(grid.take(np.array([fold])))
+        others = LogitGrid(grid.take(np.array([k for k in range(4) if k % 5 != fold])))
+        own = LogitGrid(grid.take(np.array([fold])))
         for name in names:
             prior = Prior() if name == "apart" else learned(others, stiff[name], 6, priors[name])
             odds[name] += float(own.posterior(prior)[1].sum())

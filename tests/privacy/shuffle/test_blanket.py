@@ -10,7 +10,13 @@ import pytest
 
 from rumor.core import exact
 from rumor.mechanisms import Mechanism
-from rumor.mechanisms.blanket import Blanket, Row, any_of, of_laws, supporting
+from rumor.mechanisms.blanket import (
+    Blanket,
+    BlanketRow,
+    distributions_blanket,
+    support_blanket,
+    worst_case_blanket,
+)
 from rumor.mechanisms.hadamard import HadamardResponse
 from rumor.mechanisms.rappor.rappor import Rappor
 from rumor.mechanisms.registry import BY_NAME, ENTRIES
@@ -113,7 +119,7 @@ def test_blocks_of_hadamard_have_nothing_in_common() -> None:
     for domain, epsilon, blocks, average in ((10, 2.0, 4, 0.368), (5, 4.0, None, 0.737)):
         mechanism = HadamardResponse(domain=domain, epsilon=epsilon, blocks=blocks)
         odds, hit = mechanism.exact_odds, mechanism.exact_hit
-        mean = supporting(hit, odds, (mechanism.exact_miss - hit / odds) / (odds - 1))
+        mean = support_blanket(hit, odds, (mechanism.exact_miss - hit / odds) / (odds - 1))
         tried = Fraction(math.exp(0.05 * epsilon))
         truth = alone(mechanism.channel().matrix(), float(tried))
         told = crowd_delta(mechanism.blanket(), 1, tried)
@@ -146,10 +152,10 @@ def test_laws_are_compared_both_ways() -> None:
         (Fraction(1, 2), Fraction(1, 4), Fraction(1, 4)),
         (Fraction(1, 4),) * 2 + (Fraction(1, 2),),
     ]
-    (part,) = of_laws(laws).parts
+    (part,) = distributions_blanket(laws).parts
     assert len(part.pairs) == 2
-    assert part.pairs[0][0] == Row(Fraction(1, 4), Fraction(2), Fraction(1))
-    assert part.pairs[1][0] == Row(Fraction(1, 4), Fraction(1), Fraction(2))
+    assert part.pairs[0][0] == BlanketRow(Fraction(1, 4), Fraction(2), Fraction(1))
+    assert part.pairs[1][0] == BlanketRow(Fraction(1, 4), Fraction(1), Fraction(2))
 
 
 def test_what_lies_above_two_laws_lies_above_both() -> None:
@@ -180,8 +186,9 @@ def _beyond(law: Atoms, level: Fraction) -> Fraction:
 
 
 def test_gains_of_randomised_response() -> None:
-    gains = Gains.at(any_of(Fraction(3)), Fraction(2))
+    gains = Gains.at(worst_case_blanket(Fraction(3)), Fraction(2))
     assert gains.atoms == {Fraction(1): Fraction(1, 4), Fraction(-5): Fraction(1, 4)}
     assert gains.nothing == Fraction(1, 2)
     assert gains.alone == Fraction(1, 4)
-    assert Blanket.of([Row(Fraction(0), Fraction(1), Fraction(1))]).parts[0].pairs == ((),)
+    nobody = BlanketRow(Fraction(0), Fraction(1), Fraction(1))
+    assert Blanket.from_pairs([nobody]).parts[0].pairs == ((),)

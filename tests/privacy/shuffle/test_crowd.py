@@ -11,7 +11,7 @@ import pytest
 
 import rumor
 from rumor.mechanisms import Mechanism, RandomizedResponse, SubsetSelection
-from rumor.mechanisms.blanket import any_of
+from rumor.mechanisms.blanket import worst_case_blanket
 from rumor.mechanisms.rappor.rappor import Rappor
 from rumor.privacy.shuffle.crowd import _proved, crowd_delta, crowd_epsilon
 from rumor.privacy.shuffle.gains import Gains
@@ -236,7 +236,7 @@ def test_what_lies_beyond_a_transform_is_counted() -> None:
 
 
 def test_a_step_puts_a_value_onto_the_lattice() -> None:
-    gains = Gains.at(any_of(Fraction(5)), Fraction(3, 2))
+    gains = Gains.at(worst_case_blanket(Fraction(5)), Fraction(3, 2))
     tilt = Tilt.of(gains)
     assert (tilt.masses * tilt.values).sum() == pytest.approx(0, abs=1e-9)
     step = chosen_step(gains, tilt, 1000, 1e-3, 0.002)

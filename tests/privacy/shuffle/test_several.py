@@ -12,7 +12,7 @@ import pytest
 from rumor.contract.collection import Collection
 from rumor.core.exact import exp
 from rumor.mechanisms import RandomizedResponse
-from rumor.mechanisms.blanket import any_of
+from rumor.mechanisms.blanket import worst_case_blanket
 from rumor.privacy.shuffle.account import certified_epsilon, shuffle_account
 from rumor.privacy.shuffle.curve import Curve
 from rumor.privacy.shuffle.losses import LossDistribution, composed_epsilon
@@ -86,7 +86,7 @@ def curve(domain: int, epsilon: float, people: int, reports: int = 1) -> Curve:
 @pytest.mark.parametrize(("people", "epsilon"), PUBLISHED)
 def test_the_published_table_comes_out(people: int, epsilon: float) -> None:
     """Each figure of the table to its third digit; ours may be less in its last one."""
-    one = Curve.of_one_report(any_of(exp(epsilon)), people, epsilon, 1e-40)
+    one = Curve.of_one_report(worst_case_blanket(exp(epsilon)), people, epsilon, 1e-40)
     for reports, row in PUBLISHED[people, epsilon].items():
         own = one.repeated(reports)
         for batches, figure in zip((1, 12, 52), row, strict=True):

@@ -96,7 +96,8 @@ class Combined(Tabular):
         if len(rows) < len(self.values):
             lines.append(f"{len(self.values) - len(rows):,} more values not shown")
         lines += [
-            f"{self.reports:,} reports, epsilon at most {self.epsilon:.4g} per report; {self.method}; "
+            f"{self.reports:,} reports, epsilon at most {self.epsilon:.4g} per report; "
+            f"{self.method}; "
             f"confidence intervals for {TARGETS[self.of]}",
             self.covers(asked),
             *(wrapped(note) for note in self.notes),
@@ -131,7 +132,8 @@ class Combined(Tabular):
             if columns["low"][k] is not None
         ]
         facts = [
-            f"{self.method}; lines: {percent(view.level)} confidence intervals for {TARGETS[self.of]}"
+            f"{self.method}; lines: {percent(view.level)} confidence intervals for "
+            f"{TARGETS[self.of]}"
         ]
         return panels(data, "estimate", title or "Estimates", facts)
 

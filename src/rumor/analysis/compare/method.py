@@ -137,7 +137,8 @@ def chosen_pairs(names: Sequence[str], against: str | None) -> list[tuple[int, i
     """All pairs in order, or one group with each of the others."""
     if len(names) < 2 or len(set(names)) != len(names):
         raise InputError(
-            f"a comparison needs two groups or more, each by its own name; got {format_value(list(names))}"
+            "a comparison needs two groups or more, each by its own name; got "
+            f"{format_value(list(names))}"
         )
     if against is None:
         return list(itertools.combinations(range(len(names)), 2))

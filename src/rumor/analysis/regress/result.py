@@ -145,7 +145,8 @@ class Regression(Tabular):
         rest = "" if self.whole_likelihood else " (but for a factor that no column changes)"
         lines = [
             f"log-odds of the true answers against {one_line(self.reference)!r}; log-likelihood "
-            f"{self.log_likelihood:.3f}, of the intercept alone {self.null_log_likelihood:.3f}{rest}",
+            f"{self.log_likelihood:.3f}, of the intercept alone "
+            f"{self.null_log_likelihood:.3f}{rest}",
             f"{self.reports:,} reports, epsilon {self.epsilon:.4g} per report",
             self.covers(view),
         ]

@@ -17,7 +17,7 @@ from starlette.types import ASGIApp
 from rumor.collector.http.headers import SecurityHeaders
 from rumor.collector.http.post_route import PUBLIC, Receiver
 from rumor.collector.http.problems import CONTENT_TYPE, Problem, unavailable
-from rumor.collector.store.base import StoreUnavailable
+from rumor.collector.store.base import StoreUnavailableError
 from rumor.core.errors import format_value
 
 
@@ -86,7 +86,7 @@ def application(service: StartStop, routes: Sequence[Route]) -> Starlette:
         exception_handlers={
             Problem: _problem,
             HTTPException: _http_problem,
-            StoreUnavailable: _store_problem,
+            StoreUnavailableError: _store_problem,
             Exception: _failure,
         },
         lifespan=lifespan,

@@ -5,8 +5,8 @@ stopped meanwhile goes on with the very same envelopes, and never with a few tha
 They go in the order of their bytes, a shuffle that needs no randomness.
 
 Without turns a class is released once in a period. Where a contract has turns, a batch is of one
-turn and goes at moments of its own (rumor.collector.relay.release_times), whatever the period is. What is
-left of a turn that is over is dropped: the gateway would not take it.
+turn and goes at moments of its own (rumor.collector.relay.release_times), whatever the period is.
+What is left of a turn that is over is dropped: the gateway would not take it.
 """
 
 from __future__ import annotations

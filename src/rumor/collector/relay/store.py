@@ -28,7 +28,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rumor.collector.relay.release_times import last_moment
-from rumor.collector.store.base import StoreUnavailable, today
+from rumor.collector.store.base import StoreUnavailableError, today
 from rumor.collector.store.checksums import checksum, damaged
 from rumor.collector.store.database import Database
 from rumor.collector.store.dialects.sqlite import Schema, Sqlite
@@ -149,7 +149,7 @@ class RelayStore:
             self._dialect.prepare()
             with self._database.reading() as run:
                 self._dialect.check_tables(run)
-        except (StoreUnavailable, OSError) as problem:
+        except (StoreUnavailableError, OSError) as problem:
             self._dialect.close()
             raise self._dialect.not_opened(problem) from None
         except BaseException:

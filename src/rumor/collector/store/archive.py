@@ -57,7 +57,9 @@ def reports(
                 yield StoredReports(day_of(day), whole[:, :ID_BYTES], whole[:, ID_BYTES:])
 
 
-def newest(database: Database, entry: StoredCollection, question: str, most: int) -> Reports:
+def newest_reports(
+    database: Database, entry: StoredCollection, question: str, most: int
+) -> Reports:
     """Looked for among the last reports of all questions, so that the search is bounded."""
     width = _width(entry, question)
     with database.reading() as run:

@@ -211,7 +211,9 @@ class StoreReader(Protocol):
         """The summary of a question as counted so far, over the days of a window."""
         ...
 
-    def reports_by_day(self, registered: StoredCollection, question: str) -> dict[datetime.date, int]:
+    def reports_by_day(
+        self, registered: StoredCollection, question: str
+    ) -> dict[datetime.date, int]:
         """How many reports of each day are counted so far, the first day first."""
         ...
 
@@ -240,7 +242,7 @@ class StoreReader(Protocol):
         """The reports that are still there (up to a number), day by day, some at a time."""
         ...
 
-    def newest(self, registered: StoredCollection, question: str, most: int) -> Reports:
+    def newest_reports(self, registered: StoredCollection, question: str, most: int) -> Reports:
         """Some of the newest reports that are still there, without their ids."""
         ...
 
@@ -361,7 +363,7 @@ class Store(StoreReader, Protocol):
         ...
 
     def ping(self) -> None:
-        """Return if the store can be written to now; else raise `StoreUnavailable`."""
+        """Return if the store can be written to now; else raise `StoreUnavailableError`."""
         ...
 
     def close(self) -> None:

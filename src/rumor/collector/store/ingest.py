@@ -14,7 +14,7 @@ from rumor.collector.store.base import (
     CollectionUnknown,
     Outcome,
     ReportBatch,
-    StoreUnavailable,
+    StoreUnavailableError,
     sorted_by_id,
     today,
 )
@@ -41,7 +41,7 @@ def write(database: Database, batches: Sequence[ReportBatch]) -> list[Outcome]:
             return _write_with_care(database, batches, day)
         except Repeated:  # another process was quicker with some of them
             continue
-    raise StoreUnavailable("other collectors keep writing the same reports")
+    raise StoreUnavailableError("other collectors keep writing the same reports")
 
 
 def write_in_turn(dialect: Dialect, batches: Sequence[ReportBatch], day: int) -> list[Outcome]:

@@ -34,7 +34,7 @@ from rumor.collector.store.base import (
     ReportBatch,
     StoredCollection,
     StoredReports,
-    StoreUnavailable,
+    StoreUnavailableError,
 )
 from rumor.collector.store.counts import read_mark, read_summary
 from rumor.collector.store.database import Database
@@ -66,7 +66,9 @@ class SqlReader:
         """The sum over the days of a window."""
         return summaries.summary(self.database, registered, question, window)
 
-    def reports_by_day(self, registered: StoredCollection, question: str) -> dict[datetime.date, int]:
+    def reports_by_day(
+        self, registered: StoredCollection, question: str
+    ) -> dict[datetime.date, int]:
         """How many reports of each day are counted."""
         return summaries.days(self.database, registered, question)
 
@@ -92,9 +94,9 @@ class SqlReader:
         """The reports that are still there, day by day."""
         return archive.reports(self.database, registered, question, upto)
 
-    def newest(self, registered: StoredCollection, question: str, most: int) -> Reports:
+    def newest_reports(self, registered: StoredCollection, question: str, most: int) -> Reports:
         """Some of the newest reports that are still there."""
-        return archive.newest(self.database, registered, question, most)
+        return archive.newest_reports(self.database, registered, question, most)
 
     def spent_ids(self, registered: StoredCollection, question: str) -> Iterator[Reports]:
         """The ids of deleted reports."""
@@ -115,7 +117,7 @@ class SqlStore(SqlReader):
             dialect.prepare()
             if check:
                 self._check_contents()
-        except (StoreUnavailable, OSError) as problem:
+        except (StoreUnavailableError, OSError) as problem:
             dialect.close()
             raise dialect.not_opened(problem) from None
         except BaseException:

@@ -164,7 +164,8 @@ def checked_counts(counts: object, outputs: int) -> NDArray[np.float64]:
         seen = np.asarray(counts)
     except ValueError:
         raise InputError(
-            f"counts must be one number for each of the {outputs} outputs; got {type_in_words(counts)}"
+            f"counts must be one number for each of the {outputs} outputs; got "
+            f"{type_in_words(counts)}"
         ) from None
     if seen.shape != (outputs,) or seen.dtype.kind not in "iuf":
         raise InputError(

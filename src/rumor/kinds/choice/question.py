@@ -14,7 +14,7 @@ from rumor.core.errors import InputError
 from rumor.kinds.base import Example, abbreviate_list, domain_of
 from rumor.kinds.domains import ListedKind
 from rumor.mechanisms.oracle import FrequencyOracle
-from rumor.mechanisms.registry import of_kind
+from rumor.mechanisms.registry import mechanisms_of_kind
 
 # Longer reports than this are for people who ask for them: 256 bytes fit into any packet.
 MAX_REPORT_BYTES = 256
@@ -27,7 +27,7 @@ def candidates(domain: int | Sequence[str], epsilon: float) -> list[FrequencyOra
     """Every registered oracle that takes this domain at this epsilon."""
     kinds = [
         kind
-        for kind in of_kind("choice")
+        for kind in mechanisms_of_kind("choice")
         if issubclass(kind, FrequencyOracle) and kind.FROM_EPSILON
     ]
     size, _ = split_domain(domain, 2, max(kind.MAX_DOMAIN for kind in kinds))

@@ -18,8 +18,8 @@ from rumor.estimators.data import as_summary
 from rumor.kinds.joint.fit.bayes import Shrunk, averaged, consistent_tables, shrunk
 from rumor.kinds.joint.fit.linear import Linear, linear, seen_in
 from rumor.kinds.joint.pair_table import PairTable, few_cells, few_margin
-from rumor.kinds.joint.result import Asked, JointEstimate
-from rumor.mechanisms.mixed.mixed import Counted, Mixed
+from rumor.kinds.joint.result import JointEstimate, ReportedParts
+from rumor.mechanisms.mixed.mixed import ComponentCounts, Mixed
 from rumor.mechanisms.mixed.parts import Parts
 from rumor.mechanisms.poisoning import PoisoningBound, fake_count
 
@@ -34,7 +34,7 @@ def estimate(
     chosen = checked_method(method, options, OPTIONS)
     summary = as_summary(mechanism, data)
     counted = mechanism.counted(summary.tally)
-    asked = [Asked(one.component.asks, one.reports) for one in counted]
+    asked = [ReportedParts(one.component.asks, one.reports) for one in counted]
     found = linear(mechanism.parts.sizes, seen_in(counted))
     told = {"fake_clients": _fakes(mechanism, counted, found).to_dict()}
     made = joint_estimate(
@@ -51,7 +51,7 @@ def estimate(
     )
 
 
-def _fakes(mechanism: Mixed, counted: Sequence[Counted], found: Linear) -> PoisoningBound:
+def _fakes(mechanism: Mixed, counted: Sequence[ComponentCounts], found: Linear) -> PoisoningBound:
     """Return how far fakes who are all asked the same part of the question move a cell.
 
     A part that few are asked for alone moves the cells of its tables too, by less than its own
@@ -70,7 +70,7 @@ def joint_estimate(
     parts: Parts,
     found: Linear,
     method: str,
-    asked: Sequence[Asked],
+    asked: Sequence[ReportedParts],
     reports: int,
     epsilon: float,
     diagnostics: Mapping[str, object],

@@ -31,7 +31,7 @@ from rumor.kinds.joint.fit.linear import (
 from rumor.kinds.joint.pair_table import FewEnds
 from rumor.kinds.joint.plan import planned
 from rumor.kinds.joint.question import linked_parts
-from rumor.kinds.joint.result import Asked, JointEstimate
+from rumor.kinds.joint.result import JointEstimate, ReportedParts
 from rumor.kinds.planning.planned import Size, mean_square
 from rumor.mechanisms.mixed.mixed import Mixed
 from rumor.mechanisms.mixed.parts import Parts
@@ -77,7 +77,7 @@ def estimate_linked(
         parts,
         linear(parts.sizes, [Seen((0, 1), table)]),
         method,
-        (Asked((0, 1), sizes[0]),),
+        (ReportedParts((0, 1), sizes[0]),),
         sizes[0],
         epsilon,
         {"warning": _warning(times), "pair_sharper": times},

@@ -34,7 +34,7 @@ from rumor.kinds.joint.fit.association import (
     ratio_to_independence,
 )
 from rumor.kinds.joint.fit.linear import Matrix, Moments
-from rumor.mechanisms.mixed.mixed import Counted
+from rumor.mechanisms.mixed.mixed import ComponentCounts
 from rumor.results.counts import ExactIntervals
 from rumor.results.intervals import Bounds, critical_value, share_ends
 from rumor.results.shares import few_share_ends
@@ -44,21 +44,21 @@ FewEnds = Callable[[float], Bounds]
 
 
 def few_cells(
-    counted: Sequence[Counted], sizes: Sequence[int], pair: tuple[int, int]
+    counted: Sequence[ComponentCounts], sizes: Sequence[int], pair: tuple[int, int]
 ) -> FewEnds | None:
     """Return the ends of a table's cells, from those who were asked for this `pair`."""
     both = [one for one in counted if set(pair) <= set(one.component.asks)]
     return _most_known(both, sizes, pair) if both else None
 
 
-def few_margin(counted: Sequence[Counted], sizes: Sequence[int], part: int) -> FewEnds:
+def few_margin(counted: Sequence[ComponentCounts], sizes: Sequence[int], part: int) -> FewEnds:
     """Return the ends of a margin, from the component with most reports about this `part`."""
     about = [one for one in counted if part in one.component.asks]
     return _most_known(about, sizes, (part,))
 
 
 def _most_known(
-    counted: Sequence[Counted], sizes: Sequence[int], parts: tuple[int, ...]
+    counted: Sequence[ComponentCounts], sizes: Sequence[int], parts: tuple[int, ...]
 ) -> FewEnds:
     """Return the ends for each combination of answers to `parts`, from the most reports."""
     one = max(counted, key=lambda each: each.reports)
@@ -70,11 +70,11 @@ def _most_known(
     return _groups(one, list(first.reshape(math.prod(sizes[part] for part in parts), -1)))
 
 
-def _counts(one: Counted) -> FewEnds:
+def _counts(one: ComponentCounts) -> FewEnds:
     return ExactIntervals(one.component.oracle.item_channel(one.tally, one.reports)).few_bounds
 
 
-def _groups(one: Counted, groups: Sequence[Rows]) -> FewEnds:
+def _groups(one: ComponentCounts, groups: Sequence[Rows]) -> FewEnds:
     def ends(z: float) -> Bounds:
         low, high = np.full(len(groups), np.inf), np.full(len(groups), -np.inf)
         for row, members in enumerate(groups):

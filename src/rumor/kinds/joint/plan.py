@@ -36,9 +36,7 @@ class PlannedJoint(PlannedQuestion[Mixed]):
     """Two to four answers of so many values each."""
 
     error_of = "a cell of a table of two parts, where all are as frequent"
-    default_of = (
-        "method auto over all cells, with Zipf margins and weak association (simulated)"
-    )
+    default_of = "method auto over all cells, with Zipf margins and weak association (simulated)"
     second = ("margin error", "margin_standard_error")
     detects = "the smallest detectable share of a cell"
     truth = "Zipf margins and weak association"

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Asked:
+class ReportedParts:
     """Some parts that were asked together, and how many reports there are of them."""
 
     parts: tuple[int, ...]
@@ -46,7 +46,7 @@ class JointEstimate(Tabular):
     tables: Mapping[tuple[int, int], PairTable] = field(repr=False)
     margins: Sequence[Vector] = field(repr=False)
     linear_margins: Sequence[Moments] = field(repr=False)
-    asked: tuple[Asked, ...]
+    asked: tuple[ReportedParts, ...]
     exact_margins: Sequence[FewEnds] = field(default=(), repr=False)
     """Ends that intervals of margins have to hold: those of few reports."""
 
@@ -60,7 +60,8 @@ class JointEstimate(Tabular):
         named = [name for name in (first, second) if name in keys]
         if len(set(named)) != 2:
             raise InputError(
-                f"a table is of two of the parts {', '.join(keys)}; got {format_value([first, second])}"
+                f"a table is of two of the parts {', '.join(keys)}; got "
+                f"{format_value([first, second])}"
             )
         one, other = sorted(keys.index(name) for name in named)
         return self.tables[one, other]
@@ -103,7 +104,8 @@ class JointEstimate(Tabular):
                 return Share(said, unbiased, stderr, float(low), float(high), view.level, view.of)
             start += one.mean.size
         raise InputError(
-            f"a share is of rows of one table, called as {format_value(self.values[0])}, each once; "
+            f"a share is of rows of one table, called as {format_value(self.values[0])}, each "
+            "once; "
             f"got {format_value(list(values))}"
         )
 
@@ -180,7 +182,8 @@ class JointEstimate(Tabular):
         """A key for each part, null where a row is not about it; then share and ratio."""
         if checked_target(view.of) != "population":
             raise InputError(
-                f'joint estimates have intervals of the "population" only; got {format_value(view.of)}'
+                'joint estimates have intervals of the "population" only; got '
+                f"{format_value(view.of)}"
             )
         labels = self._labels
         found: dict[str, Column] = {}

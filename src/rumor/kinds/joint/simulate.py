@@ -16,8 +16,8 @@ from rumor.kinds.joint.read import read_counts
 from rumor.kinds.joint.result import JointEstimate
 from rumor.kinds.reading import TableAnswers
 from rumor.kinds.simulation import (
-    Crowd,
     NumericSimulation,
+    SimulatedPopulation,
     SimulationSettings,
     rescaled,
     simulate_numeric,
@@ -41,7 +41,7 @@ def dry_run(
         counts = rescaled(counts, trials.people)
     cells, numbered = np.repeat(np.arange(counts.size), counts), mechanism.without_labels()
     truth = true_rows(mechanism.parts, counts / counts.sum())
-    crowd = Crowd(lambda source: iter([cells]), cells.size, {"frequency": truth})
+    crowd = SimulatedPopulation(lambda source: iter([cells]), cells.size, {"frequency": truth})
 
     def trial(source: RandomSource) -> JointEstimate:
         summary = summary_of(numbered, crowd, source)

@@ -223,7 +223,8 @@ def _later_round(summary: Summary, mechanism: PrivKVM, method: str) -> KeyValueE
     """A round of PrivKVM from the second on: means by calibration, and no frequencies."""
     if method not in ("auto", "calibration"):
         raise InputError(
-            f'round {mechanism.round} of PrivKVM is estimated by "calibration"; got {format_value(method)}'
+            f'round {mechanism.round} of PrivKVM is estimated by "calibration"; got '
+            f"{format_value(method)}"
         )
     counts = mechanism.counts(summary.tally, summary.reports)
     _, mean = calibrated(mechanism, counts)
@@ -260,7 +261,8 @@ def estimate_rounds(
     numbers = [m.round if m.rounds > 1 else None for m in rounds]
     if not summaries or numbers != list(range(1, len(summaries) + 1)):
         raise InputError(
-            f"PrivKVM rounds must be given once each, in order from 1; got rounds {format_value(numbers)}"
+            "PrivKVM rounds must be given once each, in order from 1; got rounds "
+            f"{format_value(numbers)}"
         )
     first = estimate_keyvalue(summaries[0], method, options)
     if len(summaries) == 1:

@@ -52,9 +52,7 @@ class PlannedKeyValue(PlannedQuestion[KeyValueMechanism]):
     # Keys are simulated as tables of people: smaller crowds.
     simulated = 20_000
     error_of = f"the share of a key that {SHARE:.0%} of respondents hold"
-    default_of = (
-        "method auto over all keys, held by 1/2, 1/3, 1/4, ... of respondents (simulated)"
-    )
+    default_of = "method auto over all keys, held by 1/2, 1/3, 1/4, ... of respondents (simulated)"
     detects = "the smallest detectable share of a key"
 
     def size(self) -> str:

@@ -97,7 +97,8 @@ class KeyValueEstimate(RankedRows):
     def _require(self, of: str) -> None:
         if checked_target(of) != "population":
             raise InputError(
-                f'key-value estimates have intervals of the "population" only; got {format_value(of)}'
+                'key-value estimates have intervals of the "population" only; got '
+                f"{format_value(of)}"
             )
 
     def _ends(self, rows: Rows, quantity: str, tails: Tails) -> Bounds:

@@ -17,8 +17,8 @@ from rumor.kinds.keyvalue.read import is_long, read_people
 from rumor.kinds.keyvalue.result import KeyValueEstimate
 from rumor.kinds.reading import TableAnswers
 from rumor.kinds.simulation import (
-    Crowd,
     NumericSimulation,
+    SimulatedPopulation,
     SimulationSettings,
     simulate_numeric,
     summary_of,
@@ -40,7 +40,7 @@ def dry_run(
 
 
 def simulate_keys(
-    mechanism: KeyValueMechanism, crowd: Crowd, trials: SimulationSettings
+    mechanism: KeyValueMechanism, crowd: SimulatedPopulation, trials: SimulationSettings
 ) -> NumericSimulation[KeyValueEstimate]:
     """A crowd, some times; in all rounds, where the mechanism is asked in rounds."""
 
@@ -54,7 +54,7 @@ def simulate_keys(
 
 
 def _rounds(
-    first: PrivKVM, crowd: Crowd, trials: SimulationSettings, source: RandomSource
+    first: PrivKVM, crowd: SimulatedPopulation, trials: SimulationSettings, source: RandomSource
 ) -> KeyValueEstimate:
     wide = [first.read(batch) for batch in crowd.batches(source)]
     if len(wide) != 1:
@@ -84,7 +84,7 @@ def _picture(
 
 def read_crowd(
     mechanism: KeyValueMechanism, table: AnswerTable, people: int | None = None
-) -> Crowd:
+) -> SimulatedPopulation:
     """The people of a table; `people` rescales to a crowd of that size, drawn from them."""
     names = set(table.schema.names)
     if {"key", "frequency", "mean"} <= names and not is_long(table):
@@ -92,7 +92,9 @@ def read_crowd(
     return _pairs(mechanism, table, people)
 
 
-def _shares(mechanism: KeyValueMechanism, table: AnswerTable, people: int | None) -> Crowd:
+def _shares(
+    mechanism: KeyValueMechanism, table: AnswerTable, people: int | None
+) -> SimulatedPopulation:
     """Keys with their shares and means: people hold each key independently of the others."""
     if people is None:
         raise InputError(
@@ -108,7 +110,8 @@ def _shares(mechanism: KeyValueMechanism, table: AnswerTable, people: int | None
                 place = mechanism.layout.key(name)
             if not 0 <= share <= 1:
                 raise InputError(
-                    f"{table.path}: a share must lie in 0 to 1; got {format_value(share)} for {name!r}"
+                    f"{table.path}: a share must lie in 0 to 1; got {format_value(share)} for "
+                    f"{name!r}"
                 )
             f[place], m[place] = share, float(mechanism.grid.codes(np.array([float(mean)]))[0])
             m[place] = float(mechanism.grid.value_at(m[place]))
@@ -122,10 +125,14 @@ def _shares(mechanism: KeyValueMechanism, table: AnswerTable, people: int | None
             yield np.where(words < (f * 2.0**64), m, np.nan)
 
     # Nobody's values have no mean.
-    return Crowd(batches, people, {"frequency": f, "mean": np.where(f > 0, m, np.nan)})
+    return SimulatedPopulation(
+        batches, people, {"frequency": f, "mean": np.where(f > 0, m, np.nan)}
+    )
 
 
-def _pairs(mechanism: KeyValueMechanism, table: AnswerTable, people: int | None) -> Crowd:
+def _pairs(
+    mechanism: KeyValueMechanism, table: AnswerTable, people: int | None
+) -> SimulatedPopulation:
     """The people of a wide or long table; more or fewer of them are drawn at random."""
     read, before = [], 0
     for values, _ in read_people(mechanism, table):
@@ -139,12 +146,12 @@ def _pairs(mechanism: KeyValueMechanism, table: AnswerTable, people: int | None)
         m = np.where(held, cells, 0.0).sum(axis=0) / held.sum(axis=0)
     truth = {"frequency": f, "mean": m}
     if people is None:
-        return Crowd(lambda source: iter([cells]), len(cells), truth)
+        return SimulatedPopulation(lambda source: iter([cells]), len(cells), truth)
 
     def batches(source: RandomSource) -> Iterator[Any]:
         yield cells[source.stream().below(len(cells), people).astype(np.int64)]
 
-    return Crowd(batches, people, truth)
+    return SimulatedPopulation(batches, people, truth)
 
 
 def _steps(mechanism: KeyValueMechanism, pairs: Any) -> Vector:

@@ -15,8 +15,8 @@ from rumor.kinds.number.estimate import estimate
 from rumor.kinds.number.result import MeanEstimate
 from rumor.kinds.reading import TableAnswers
 from rumor.kinds.simulation import (
-    Crowd,
     NumericSimulation,
+    SimulatedPopulation,
     SimulationSettings,
     simulate_numeric,
     summary_of,
@@ -34,7 +34,7 @@ def dry_run(
 
 
 def simulate_mean(
-    mechanism: MeanMechanism, crowd: Crowd, trials: SimulationSettings
+    mechanism: MeanMechanism, crowd: SimulatedPopulation, trials: SimulationSettings
 ) -> NumericSimulation[MeanEstimate]:
     """A crowd, some times."""
 
@@ -60,7 +60,9 @@ def _picture(
     result.plot(path, view, title=title, truth=float(truth["mean"][0]))
 
 
-def read_numbers(mechanism: MeanMechanism, held: TableAnswers, people: int | None = None) -> Crowd:
+def read_numbers(
+    mechanism: MeanMechanism, held: TableAnswers, people: int | None = None
+) -> SimulatedPopulation:
     """The people of a table; `people` rescales to a crowd of that size."""
     table, column = held.table, held.column
     counted = column is None and {"value", "count"} <= set(table.schema.names)
@@ -81,4 +83,4 @@ def read_numbers(mechanism: MeanMechanism, held: TableAnswers, people: int | Non
     whole = np.diff(np.rint(shares * size), prepend=0).astype(np.int64)
     crowd = np.repeat(clipped, whole)
     truth = {"mean": np.array([float(crowd.mean())])}
-    return Crowd(lambda source: iter([crowd]), crowd.size, truth)
+    return SimulatedPopulation(lambda source: iter([crowd]), crowd.size, truth)

@@ -137,7 +137,8 @@ class OrderedEstimate(Tabular):
         weights = self.up_to(last) - self._below(low)
         if (weights < 0).any():
             raise InputError(
-                f"a share is from a lower value to a higher one; got {format_value(low)} and {format_value(high)}"
+                f"a share is from a lower value to a higher one; got {format_value(low)} and "
+                f"{format_value(high)}"
             )
         return weights
 

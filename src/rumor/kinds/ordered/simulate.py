@@ -14,8 +14,8 @@ from rumor.kinds.ordered.read import reader
 from rumor.kinds.ordered.result import QUANTILES, OrderedEstimate
 from rumor.kinds.reading import TableAnswers, read_histogram
 from rumor.kinds.simulation import (
-    Crowd,
     NumericSimulation,
+    SimulatedPopulation,
     SimulationSettings,
     rescaled,
     simulate_numeric,
@@ -55,7 +55,7 @@ def dry_run(
     return simulate_numeric(crowd, trial, _estimates_with_ends, picture, trials, _MEASURED)
 
 
-def build_crowd(mechanism: Wave, counts: Tally) -> Crowd:
+def build_crowd(mechanism: Wave, counts: Tally) -> SimulatedPopulation:
     """People at these positions, known by their number, and what is true of them."""
     scale = mechanism.scale
     positions = np.repeat(np.arange(scale.domain), counts)
@@ -65,7 +65,9 @@ def build_crowd(mechanism: Wave, counts: Tally) -> Crowd:
         float(shares @ scale.middles),
         *(true_quantile(scale, shares, q) for q in QUANTILES),
     ]
-    return Crowd(lambda source: iter([people]), people.size, {"value": np.array(measured)})
+    return SimulatedPopulation(
+        lambda source: iter([people]), people.size, {"value": np.array(measured)}
+    )
 
 
 def true_quantile(scale: Scale, shares: Vector, share: float) -> float:

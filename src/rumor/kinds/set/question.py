@@ -79,7 +79,8 @@ class SetQuestion(ListedKind[SetMechanism]):
     def hint(self, mechanism: SetMechanism) -> str:
         """The options, and how many of them."""
         most = "" if mechanism.cap == mechanism.domain else f" (up to {mechanism.cap})"
-        return f"OPTION{MARK}OPTION...{most} or {NONE}; options {abbreviate_list(option_names(mechanism))}"
+        options = abbreviate_list(option_names(mechanism))
+        return f"OPTION{MARK}OPTION...{most} or {NONE}; options {options}"
 
     def example(self) -> Example:
         """Four ways to travel, of which up to two are chosen."""

@@ -28,6 +28,7 @@ from rumor.kinds.text.fit.iterative import bloom_likelihood
 from rumor.kinds.text.fit.lasso import BitShares, bit_shares
 from rumor.kinds.text.fit.left_out import PENALTIES, Fit
 from rumor.kinds.text.fit.literature import CUT, PENALTY, decode_literature
+from rumor.kinds.word_estimate import WordEstimate
 from rumor.mechanisms.poisoning import bound_poisoning
 from rumor.mechanisms.rappor.rappor import Rappor
 from rumor.mechanisms.summary import Summary

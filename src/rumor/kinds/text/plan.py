@@ -26,6 +26,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,7 +77,7 @@ class PlannedText(PlannedQuestion[Rappor]):
     def _candidate(self, hashes: int, wish: BudgetSpec) -> MechanismChoice[Rappor]:
         asked: dict[str, object]
         if wish.reports > 1:
-            noise: dict[str, float | Fraction] = dict(
+            noise: dict[str, Any] = dict(
                 vars(permanent_noise(wish.epsilon, wish.permanent, hashes))
             )
             asked = dict(noise)

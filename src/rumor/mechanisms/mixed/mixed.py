@@ -36,7 +36,7 @@ from rumor.core.reports import Reports, Validity
 from rumor.core.types import Tally, Vector
 from rumor.core.typing import override
 from rumor.mechanisms.auditing import Audit
-from rumor.mechanisms.blanket import Blanket, Part
+from rumor.mechanisms.blanket import Blanket, BlanketPart
 from rumor.mechanisms.mixed.design import designed
 from rumor.mechanisms.mixed.parts import MAX_CELLS, Parts
 from rumor.mechanisms.permanence import FreshAnswers
@@ -67,7 +67,7 @@ class Component:
 
 
 @dataclass(frozen=True, eq=False)
-class Counted:
+class ComponentCounts:
     """What a summary holds of one component."""
 
     component: Component
@@ -208,7 +208,7 @@ class Mixed(EncodedAnswers):
     def blanket(self) -> Blanket:
         """The component is public, and two answers may differ in all of them."""
         parts = [(one.share, one.oracle.blanket().parts) for one in self.components]
-        return Blanket(tuple(Part(share, inner.pairs) for share, (inner,) in parts))
+        return Blanket(tuple(BlanketPart(share, inner.pairs) for share, (inner,) in parts))
 
     @property
     @override
@@ -325,10 +325,12 @@ class Mixed(EncodedAnswers):
         sizes = [1 + one.oracle.tally_size for one in self.components]
         return [0, *itertools.accumulate(sizes)]
 
-    def counted(self, tally: Tally) -> list[Counted]:
+    def counted(self, tally: Tally) -> list[ComponentCounts]:
         """A tally, a part for each component."""
         return [
-            Counted(one, int(tally[start]), tally[start + 1 : start + 1 + one.oracle.tally_size])
+            ComponentCounts(
+                one, int(tally[start]), tally[start + 1 : start + 1 + one.oracle.tally_size]
+            )
             for one, start in zip(self.components, self._starts, strict=False)
         ]
 
@@ -411,5 +413,6 @@ def _check_all_pairs(asked: Sequence[tuple[int, ...]], parts: Parts) -> None:
     once = len(set(asked)) == len(asked)
     if not once or not all(any(set(pair) <= set(asks) for asks in asked) for pair in pairs):
         raise InputError(
-            f"components must differ, and ask for any two parts together; got {format_value(list(asked))}"
+            "components must differ, and ask for any two parts together; got "
+            f"{format_value(list(asked))}"
         )

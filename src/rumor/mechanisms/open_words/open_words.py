@@ -2,9 +2,9 @@
 
 A person belongs to a level and a cohort, both public and drawn once, whatever the word is. The
 level says how much of the word is looked at: its first bits in a public code, or all of it
-(prefix_hashes.py). The cohort hashes that into one of g buckets, and the bucket passes through randomised
-response. The collector grows the words that people hold out of the levels, one after the other
-(rumor.kinds.words.fit).
+(prefix_hashes.py). The cohort hashes that into one of g buckets, and the bucket passes through
+randomised response. The collector searches the words that people hold prefix by prefix, level by
+level (rumor.kinds.words.fit).
 
 Model, with t the threshold of the truth, w_l the weight of level l, W their sum, K cohorts and
 y(x) the bucket of the word x in the report's level and cohort:
@@ -42,7 +42,7 @@ from rumor.core.reports import Reports, Validity, little_endian, narrow_integers
 from rumor.core.types import Codes, Tally, Vector
 from rumor.core.typing import override
 from rumor.mechanisms.base import Mechanism
-from rumor.mechanisms.blanket import Blanket, supporting
+from rumor.mechanisms.blanket import Blanket, support_blanket
 from rumor.mechanisms.open_words.code import PrefixCode
 from rumor.mechanisms.open_words.prefix_hashes import PrefixHashes
 from rumor.mechanisms.permanent import PermanentAnswers
@@ -203,7 +203,7 @@ class OpenWords(CountedIntegers, PermanentAnswers):
 
     def blanket(self) -> Blanket:
         """Level and cohort are public, and two words have two buckets at most."""
-        return supporting(self.exact_hit, self.exact_odds)
+        return support_blanket(self.exact_hit, self.exact_odds)
 
     @property
     def is_memoised(self) -> bool:

@@ -31,7 +31,7 @@ from rumor.core import exact
 from rumor.core.canonical import Json
 from rumor.core.checks import checked_hex
 from rumor.core.columns import words_and_codes
-from rumor.core.errors import AnswerError, type_in_words
+from rumor.core.errors import AnswerError, InputError, format_value, type_in_words
 from rumor.core.loops import loops
 from rumor.core.randomness import Draws, Keyed, RandomSource, System
 from rumor.core.reports import (
@@ -47,7 +47,7 @@ from rumor.core.typing import override
 from rumor.mechanisms.auditing import Audit
 from rumor.mechanisms.base import Mechanism
 from rumor.mechanisms.bits import BitShape
-from rumor.mechanisms.blanket import Blanket, of_bits
+from rumor.mechanisms.blanket import Blanket, bits_blanket
 from rumor.mechanisms.permanent import PermanentBits
 from rumor.mechanisms.poisoning import PoisoningTarget
 from rumor.mechanisms.rappor.bloom import BloomFilter
@@ -61,6 +61,9 @@ if TYPE_CHECKING:
 _CHUNK_BYTES = 1 << 17
 # Own bits whose table of reports is written out, with a row for each two numbers of them.
 _MOST_TABLED = 12
+# The shape of the filter, by our names and by those of the paper; and what the paper used.
+_SHAPE_NAMES = (("bits", "k"), ("hashes", "h"), ("cohorts", "m"))
+_USUAL_SHAPE = (128, 2, 64)
 
 
 class Rappor(PermanentBits):
@@ -83,16 +86,23 @@ class Rappor(PermanentBits):
     def __init__(
         self,
         *,
-        bits: int,
-        hashes: int,
-        cohorts: int,
+        bits: int | None = None,
+        hashes: int | None = None,
+        cohorts: int | None = None,
         f: float | Fraction,
         p: float | Fraction,
         q: float | Fraction,
         key: bytes,
+        k: int | None = None,
+        h: int | None = None,
+        m: int | None = None,
     ) -> None:
-        """`f` is the permanent noise, `p` and `q` the chances of reporting a 0 and a 1 as 1."""
-        self._set(BloomFilter(bits, hashes, cohorts, key), TwoStageNoise.of(f, p, q))
+        """Make RAPPOR with a filter of `bits`, `hashes` and `cohorts`, or `k`, `h` and `m`.
+
+        `f` is the permanent noise, `p` and `q` the chances of reporting a 0 and a 1 as 1.
+        """
+        shape = _filter_shape((bits, hashes, cohorts), (k, h, m))
+        self._set(BloomFilter(*shape, key), TwoStageNoise.of(f, p, q))
 
     def _set(self, bloom: BloomFilter, noise: TwoStageNoise) -> None:
         self.bloom, self.noise = bloom, noise
@@ -104,21 +114,35 @@ class Rappor(PermanentBits):
         cls,
         *,
         key: bytes,
-        bits: int = 128,
-        hashes: int = 2,
-        cohorts: int = 64,
+        bits: int | None = None,
+        hashes: int | None = None,
+        cohorts: int | None = None,
         f: float = 0.5,
         p: float = 0.5,
         q: float = 0.75,
+        k: int | None = None,
+        h: int | None = None,
+        m: int | None = None,
     ) -> Self:
         """Both stages, with the parameters that the paper used for strings by default."""
+        bits, hashes, cohorts = _filter_shape((bits, hashes, cohorts), (k, h, m), _USUAL_SHAPE)
         return cls(bits=bits, hashes=hashes, cohorts=cohorts, f=f, p=p, q=q, key=key)
 
     @classmethod
     def one_time(
-        cls, *, key: bytes, f: float, bits: int = 128, hashes: int = 2, cohorts: int = 64
+        cls,
+        *,
+        key: bytes,
+        f: float,
+        bits: int | None = None,
+        hashes: int | None = None,
+        cohorts: int | None = None,
+        k: int | None = None,
+        h: int | None = None,
+        m: int | None = None,
     ) -> Self:
         """The paper's one-time RAPPOR: the permanent bits are sent, once."""
+        bits, hashes, cohorts = _filter_shape((bits, hashes, cohorts), (k, h, m), _USUAL_SHAPE)
         return cls(bits=bits, hashes=hashes, cohorts=cohorts, f=f, p=0, q=1, key=key)
 
     @staticmethod
@@ -172,6 +196,11 @@ class Rappor(PermanentBits):
         """Some words, enough that filters differ as much as they can."""
         return [f"word {i}" for i in range(24)]
 
+    def __repr__(self) -> str:
+        f, p, q = self.noise.f, self.noise.p, self.noise.q
+        shape = f"k={self.bits}, h={self.hashes}, m={self.cohorts}"
+        return f"Rappor(f={f:g}, p={p:g}, q={q:g}, {shape}; epsilon {self.epsilon:.6g})"
+
     # Privacy
 
     @functools.cached_property
@@ -206,7 +235,7 @@ class Rappor(PermanentBits):
         own, noise = min(self.hashes, self.bits), self.noise
         if own > _MOST_TABLED:
             return super().blanket()
-        return of_bits(noise.exact_p_star, noise.exact_q_star, own)
+        return bits_blanket(noise.exact_p_star, noise.exact_q_star, own)
 
     def epsilon_composed(self, made: Sequence[tuple[Mechanism, int]]) -> float:
         """The exact loss of reports of one unchanged word, its permanent answer kept."""
@@ -451,6 +480,31 @@ class RapporAudit(Audit[Rappor]):
             not int.from_bytes(one, "little") & int.from_bytes(two, "little")
             for one, two in filters
         )
+
+
+def _filter_shape(
+    given: tuple[int | None, ...],
+    short: tuple[int | None, ...],
+    usual: tuple[int | None, ...] = (None, None, None),
+) -> tuple[int, int, int]:
+    """Return bits, hashes and cohorts: `given` by our names or by the `short` ones of the paper.
+
+    What neither names is `usual`.
+    """
+    shape = []
+    for (name, letter), one, other, default in zip(_SHAPE_NAMES, given, short, usual, strict=True):
+        found = one if other is None else other
+        if one is not None and found != one:
+            raise InputError(
+                f"{name} and {letter} are the same number; got {name} {format_value(one)} and "
+                f"{letter} {format_value(other)}"
+            )
+        found = default if found is None else found
+        if found is None:
+            raise InputError(f"Rappor needs {name} (or {letter}); got none")
+        shape.append(found)
+    bits, hashes, cohorts = shape
+    return bits, hashes, cohorts
 
 
 def _word(value: object) -> str:

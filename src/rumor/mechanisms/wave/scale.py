@@ -263,7 +263,8 @@ class Bins(Scale):
         if round(apart) < 2 or off > _EXACT * self.domain or round(first + apart) >= self.domain:
             raise InputError(
                 f"round must be a number of which whole multiples begin a bin, at least two bins "
-                f"apart and two of them within the range; got {format_value(spacing)} for bins of length "
+                f"apart and two of them within the range; got {format_value(spacing)} for bins "
+                "of length "
                 f"{self.unit:g} from {self.start:g}"
             )
         return round(apart), math.floor(first + _EXACT * self.domain)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 
-from rumor.mechanisms.blanket import Blanket, Part
+from rumor.mechanisms.blanket import Blanket, BlanketPart
 
 Atoms = dict[Fraction, Fraction]
 """Values with their masses."""
@@ -49,7 +49,7 @@ class Gains:
         return 1 - sum(self.atoms.values(), Fraction(0))
 
 
-def _largest(part: Part, factor: Fraction) -> Atoms:
+def _largest(part: BlanketPart, factor: Fraction) -> Atoms:
     """A law that lies above those of all pairs, in convex order."""
     laws: list[Atoms] = []
     for pair in part.pairs:

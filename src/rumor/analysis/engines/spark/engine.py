@@ -332,6 +332,7 @@ def _context_of(session: object) -> SparkContext:
         raise sentence(problem) from None
     if not isinstance(context, SparkContext):
         raise InputError(
-            f"the Spark engine needs a SparkSession with a SparkContext; got {format_value(session)}"
+            "the Spark engine needs a SparkSession with a SparkContext; got "
+            f"{format_value(session)}"
         )
     return context

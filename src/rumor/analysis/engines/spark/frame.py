@@ -191,7 +191,8 @@ def _windowed(
 def _require(frame: DataFrame, name: str, kinds: tuple[type, ...], rule: str) -> None:
     if name not in frame.columns:
         raise InputError(
-            f"a DataFrame of reports must have the column {name!r}; got {format_value(frame.columns)}"
+            f"a DataFrame of reports must have the column {name!r}; got "
+            f"{format_value(frame.columns)}"
         )
     kind = frame.schema[name].dataType
     if not isinstance(kind, kinds):

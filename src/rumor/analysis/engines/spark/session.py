@@ -61,7 +61,8 @@ def start_context(master: str | None) -> SparkContext:
                 return context
         except (*SPARK_ERRORS, RuntimeError, OSError) as problem:
             raise InputError(
-                f"Spark could not be started with master {format_value(place)}: {_why(problem, log)}"
+                f"Spark could not be started with master {format_value(place)}: "
+                f"{_why(problem, log)}"
             ) from None
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, suppress
 from typing import ClassVar, Generic, Protocol, Self, TypeVar
 
-from rumor.collector.store.base import Outcome, ReportBatch, StoreUnavailable
+from rumor.collector.store.base import Outcome, ReportBatch, StoreUnavailableError
 from rumor.collector.store.exactly_once import Known
 from rumor.collector.store.tables import Run
 from rumor.core.errors import InputError
@@ -70,7 +70,7 @@ class Dialect(Protocol):
         """Raise `StoreDamaged` where the tables themselves are not as they were made."""
         ...
 
-    def not_opened(self, problem: StoreUnavailable | OSError) -> InputError:
+    def not_opened(self, problem: StoreUnavailableError | OSError) -> InputError:
         """The sentence for whoever wanted a store that cannot be opened."""
         ...
 

@@ -21,7 +21,7 @@ from rumor.collector.store.base import (
     Outcome,
     ReportBatch,
     StoreDamagedError,
-    StoreUnavailable,
+    StoreUnavailableError,
     sorted_by_id,
 )
 from rumor.collector.store.checksums import CHECKSUM_BYTES, checksum, sealed
@@ -126,7 +126,7 @@ class Postgres:
     def check_tables(self, run: Run) -> None:
         """The server answers for its tables."""
 
-    def not_opened(self, problem: StoreUnavailable | OSError) -> InputError:
+    def not_opened(self, problem: StoreUnavailableError | OSError) -> InputError:
         """The sentence, without the URL, which may hold a password."""
         if isinstance(problem, StoreDamagedError):
             return InputError(f"the database: {problem}")
@@ -207,7 +207,7 @@ class Postgres:
 
     def tidy_tokens(self, thorough: bool) -> None:
         """A deleted row names the transaction that deleted it until the table is vacuumed."""
-        with suppress(StoreUnavailable):
+        with suppress(StoreUnavailableError):
             # Rewriting the table also removes bytes that a plain vacuum only frees.
             self._other.outside_transaction(
                 "VACUUM FULL admission" if thorough else "VACUUM admission"
@@ -215,7 +215,7 @@ class Postgres:
 
     def tidy(self) -> bool:
         """Let the space of deleted reports be overwritten."""
-        with suppress(StoreUnavailable):
+        with suppress(StoreUnavailableError):
             self._other.outside_transaction("VACUUM report")
         return True
 
@@ -277,7 +277,7 @@ class _Connection(OneConnection["psycopg.Connection[Row]"]):
                     yield run
             except psycopg.Error as problem:
                 self._drop()
-                raise StoreUnavailable(" ".join(str(problem).split())) from None
+                raise StoreUnavailableError(" ".join(str(problem).split())) from None
 
     @contextmanager
     def pipeline(self) -> Iterator[Callable[..., Callable[[], list[Row]]]]:
@@ -297,7 +297,7 @@ class _Connection(OneConnection["psycopg.Connection[Row]"]):
                     yield send
             except psycopg.Error as problem:
                 self._drop()
-                raise StoreUnavailable(" ".join(str(problem).split())) from None
+                raise StoreUnavailableError(" ".join(str(problem).split())) from None
 
     def outside_transaction(self, statement: LiteralString) -> None:
         with self._lock:
@@ -305,7 +305,7 @@ class _Connection(OneConnection["psycopg.Connection[Row]"]):
                 self._connected().execute(statement)
             except psycopg.Error as problem:
                 self._drop()
-                raise StoreUnavailable(" ".join(str(problem).split())) from None
+                raise StoreUnavailableError(" ".join(str(problem).split())) from None
 
 
 def _insertion(question: int, day: int, rows: Reports) -> dict[str, object]:

@@ -20,7 +20,7 @@ from rumor.collector.store.base import (
     Outcome,
     ReportBatch,
     StoreDamagedError,
-    StoreUnavailable,
+    StoreUnavailableError,
 )
 from rumor.collector.store.checksums import (
     CHECKSUM_BYTES,
@@ -238,7 +238,7 @@ class Sqlite:
         if run(_SCHEMA) != _expected_schema(self._schema):
             raise damaged("the tables are not as Rumor makes them")
 
-    def not_opened(self, problem: StoreUnavailable | OSError) -> InputError:
+    def not_opened(self, problem: StoreUnavailableError | OSError) -> InputError:
         """The sentence, with the path as it was given."""
         if isinstance(problem, StoreDamagedError):
             return InputError(f"{self._given!r}: {problem}")
@@ -369,12 +369,12 @@ def _configured(connection: sqlite3.Connection) -> sqlite3.Connection:
     return connection
 
 
-def _trouble(problem: sqlite3.Error) -> StoreUnavailable:
+def _trouble(problem: sqlite3.Error) -> StoreUnavailableError:
     """A damaged file is not one that is unavailable for a while."""
     sentence = " ".join(str(problem).split())
     if getattr(problem, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_CORRUPT:
         return damaged(f"SQLite says {sentence!r}")
-    return StoreUnavailable(sentence)
+    return StoreUnavailableError(sentence)
 
 
 @contextmanager

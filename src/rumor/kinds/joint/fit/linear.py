@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from rumor.core.types import Rows, Tally, Vector
 from rumor.estimators.frequency.linear import project
-from rumor.mechanisms.mixed.mixed import Counted
+from rumor.mechanisms.mixed.mixed import ComponentCounts
 
 Matrix = NDArray[np.float64]
 Pair = tuple[int, int]
@@ -51,7 +51,7 @@ def contrasts(size: int) -> Matrix:
     return found
 
 
-class Coordinates:
+class TableCoordinates:
     """The coordinates of all margins and all two-way tables of parts of these sizes."""
 
     def __init__(self, sizes: Sequence[int]) -> None:
@@ -129,7 +129,7 @@ class Seen:
 class Linear:
     """All tables at once: their coordinates, estimated together."""
 
-    coordinates: Coordinates
+    coordinates: TableCoordinates
     mean: Vector
     covariance: Matrix
 
@@ -148,7 +148,7 @@ class Linear:
 
 def linear(sizes: Sequence[int], seen: Sequence[Seen]) -> Linear:
     """The average of what was seen, by precision."""
-    coordinates = Coordinates(sizes)
+    coordinates = TableCoordinates(sizes)
     precision = np.zeros((coordinates.count, coordinates.count))
     weighted = np.zeros(coordinates.count)
     for one in seen:
@@ -162,7 +162,7 @@ def linear(sizes: Sequence[int], seen: Sequence[Seen]) -> Linear:
     return Linear(coordinates, covariance @ weighted, covariance)
 
 
-def seen_in(counted: Sequence[Counted]) -> list[Seen]:
+def seen_in(counted: Sequence[ComponentCounts]) -> list[Seen]:
     """What the counts of each component say of its table, where there are some."""
     found = []
     for one in counted:

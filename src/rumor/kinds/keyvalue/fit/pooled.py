@@ -115,7 +115,7 @@ _LEAST_SPREAD = 0.3
 _LOG_2_PI = float(np.log(2 * np.pi))
 
 
-class Coordinates:
+class LogitGrid:
     """The grids of some keys in the coordinates of the priors, with their Jacobians."""
 
     def __init__(self, grid: KeyGrid) -> None:
@@ -153,7 +153,7 @@ class Coordinates:
 
 
 @dataclass(frozen=True)
-class Curve:
+class MeanCurve:
     """Where b is expected given a: heights at the knots, scatter, and how well they are known."""
 
     heights: Vector = field(default_factory=lambda: np.zeros(KNOTS.size))
@@ -171,9 +171,9 @@ class Prior:
     """A prior for (f, m): shares uniform or logit-normal, means uniform or along a curve."""
 
     share: tuple[float, float] | None = None
-    curve: Curve | None = None
+    curve: MeanCurve | None = None
 
-    def log_share(self, keys: Coordinates) -> Cube:
+    def log_share(self, keys: LogitGrid) -> Cube:
         """The log-density of f at the grid."""
         if self.share is None:
             return np.zeros_like(keys.a)
@@ -197,13 +197,13 @@ def hats(a: Cube) -> Cube:
 
 
 def learned(
-    keys: Coordinates, stiffness: float | None, rounds: int, start: Prior | None = None
+    keys: LogitGrid, stiffness: float | None, rounds: int, start: Prior | None = None
 ) -> Prior:
     """The prior that these keys share; without a stiffness, of shares alone."""
     if start is None:
         weights, _ = keys.posterior(FLAT)
         mu = float((weights.sum(axis=2) * keys.a).sum() / len(keys.grid))
-        start = Prior((mu, _START_VARIANCE), None if stiffness is None else Curve())
+        start = Prior((mu, _START_VARIANCE), None if stiffness is None else MeanCurve())
     prior, count = start, len(keys.grid)
     bend = np.diff(np.eye(KNOTS.size), 2, axis=0)
     precision = (stiffness or 0.0) * bend.T @ bend + _RIDGE * np.eye(KNOTS.size)
@@ -233,7 +233,7 @@ def learned(
             informed = flat_hats.T @ (flat_hats * (mass * known[:, None]).reshape(-1, 1))
             prior_precision = precision * (max(scatter, _LEAST_SPREAD) / scatter)
             covariance = np.linalg.inv(informed / scatter + prior_precision)
-        prior = Prior(share, Curve(heights, scatter, covariance))
+        prior = Prior(share, MeanCurve(heights, scatter, covariance))
     return prior
 
 
@@ -276,13 +276,13 @@ class Posterior:
 def posterior_means(counts: KeyCounts, rates: KeyRates, models: tuple[str, ...]) -> Posterior:
     """Answers averaged over these models, by how well they predict."""
     sample = _sample(counts)
-    keys = Coordinates(KeyGrid.of(_taken(counts, sample), rates))
+    keys = LogitGrid(KeyGrid.of(_taken(counts, sample), rates))
     priors = {name: _learn(keys, name, _ROUNDS) for name in models}
     weights = _earned(keys, priors) if len(models) > 1 else {models[0]: 1.0}
     parts: list[tuple[Vector, Vector, NDArray[np.bool_], NDArray[np.bool_]]] = []
     for start in range(0, counts.trials.size, _CHUNK):
         part = np.arange(start, min(start + _CHUNK, counts.trials.size))
-        own = Coordinates(KeyGrid.of(_taken(counts, part), rates))
+        own = LogitGrid(KeyGrid.of(_taken(counts, part), rates))
         answer = np.zeros((2, part.size))
         for name, weight in weights.items():
             answer += weight * np.array(_means(own, priors[name])[:2])
@@ -305,19 +305,19 @@ def _sample(counts: KeyCounts) -> NDArray[np.integer]:
     return order[np.linspace(0, order.size - 1, size).astype(np.int64)]
 
 
-def _learn(keys: Coordinates, name: str, rounds: int, start: Prior | None = None) -> Prior:
+def _learn(keys: LogitGrid, name: str, rounds: int, start: Prior | None = None) -> Prior:
     return FLAT if name == "apart" else learned(keys, MODELS[name].stiffness, rounds, start)
 
 
-def _earned(keys: Coordinates, priors: Mapping[str, Prior]) -> dict[str, float]:
+def _earned(keys: LogitGrid, priors: Mapping[str, Prior]) -> dict[str, float]:
     """The weight of each model: its log-evidence on keys that it was not learned from."""
     count = len(keys.grid)
     # Keys are in order of their counts, so every fold has frequent and rare ones.
     fold = np.arange(count) % _FOLDS
     scores = {name: MODELS[name].log_weight for name in priors}
     for number in range(min(_FOLDS, count)):
-        inside = Coordinates(keys.grid.take(np.flatnonzero(fold != number))) if count > 1 else keys
-        outside = Coordinates(keys.grid.take(np.flatnonzero(fold == number)))
+        inside = LogitGrid(keys.grid.take(np.flatnonzero(fold != number))) if count > 1 else keys
+        outside = LogitGrid(keys.grid.take(np.flatnonzero(fold == number)))
         for name, prior in priors.items():
             trained = _learn(inside, name, _FOLD_ROUNDS, prior)
             scores[name] += float(outside.posterior(trained)[1].sum())
@@ -327,7 +327,7 @@ def _earned(keys: Coordinates, priors: Mapping[str, Prior]) -> dict[str, float]:
     return {name: weight / total for name, weight in raw.items()}
 
 
-def _means(keys: Coordinates, prior: Prior) -> tuple[Vector, Vector, Vector, Vector]:
+def _means(keys: LogitGrid, prior: Prior) -> tuple[Vector, Vector, Vector, Vector]:
     """Posterior means and variances of f and m."""
     weights, _ = keys.posterior(prior)
     by_f, by_m = weights.sum(axis=2), weights.sum(axis=1)
