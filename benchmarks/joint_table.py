@@ -30,8 +30,14 @@ from rumor.core.randomness import RandomSource, Seeded
 from rumor.core.types import Codes, Vector
 from rumor.estimators.frequency.linear import project
 from rumor.kinds.joint.fit.association import cramers_v, independence_test, odds_ratio
-from rumor.kinds.joint.fit.bayes import averaged, averaged_table, margins, nearest_table, shrunk
-from rumor.kinds.joint.fit.linear import Moments, linear, seen_in
+from rumor.kinds.joint.fit.bayes import (
+    averaged,
+    averaged_table,
+    margins,
+    nearest_table,
+    table_posterior,
+)
+from rumor.kinds.joint.fit.linear import Moments, linear, observed_tables
 from rumor.mechanisms.mixed.mixed import Mixed
 from rumor.mechanisms.randomized_response import RandomizedResponse
 from rumor.mechanisms.subset_selection import SubsetSelection
@@ -93,13 +99,13 @@ def truth_of(name: str, sizes: Sizes, seed: int = 1) -> Vector:
 def by_linear(mixed: Mixed, cells: Codes, source: RandomSource) -> Moments:
     """The linear estimate of these people's reports."""
     tally = mixed.tally(mixed.privatize(cells, random=source))
-    return linear(mixed.parts.sizes, seen_in(mixed.counted(tally))).pair((0, 1))
+    return linear(mixed.parts.sizes, observed_tables(mixed.counted(tally))).pair((0, 1))
 
 
 def by_mixed(mixed: Mixed, sizes: Sizes, cells: Codes, source: RandomSource) -> Vector:
     """As Rumor does it."""
     plain = by_linear(mixed, cells, source)
-    return averaged_table(averaged(plain, shrunk(plain, sizes)))
+    return averaged_table(averaged(plain, table_posterior(plain, sizes)))
 
 
 def by_product(sizes: Sizes, epsilon: float, cells: Codes, source: RandomSource) -> Vector:
@@ -247,7 +253,7 @@ def strength(quick: bool) -> list[Verdict]:
         width = 0.0
         for _ in range(trials):
             found = by_linear(mixed, rng.choice(truth.size, size=people, p=truth), source)
-            shares = nearest_table(shrunk(found, sizes))
+            shares = nearest_table(table_posterior(found, sizes))
             ends = cramers_v(found, sizes, shares, 0.95)
             held += ends.low - ROUNDING <= v <= ends.high + ROUNDING
             width += (ends.high - ends.low) / trials

@@ -17,7 +17,7 @@ from scipy.special import betainc
 
 import rumor
 from rumor.core.types import Vector
-from rumor.kinds.ordered.measured import ASSUMPTIONS, PointEstimate
+from rumor.kinds.ordered.point_estimate import ASSUMPTIONS, PointEstimate
 
 SETTINGS = ((250, 1.0, 2602), (100, 1.0, 10_000), (100, 2.0, 1000), (40, 4.0, 400), (7, 1.0, 300))
 SHARES = (0.1, 0.5, 0.9)

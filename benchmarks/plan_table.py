@@ -20,7 +20,7 @@ import rumor
 from rumor.kinds import KINDS
 from rumor.kinds.planning.planned import (
     BudgetSpec,
-    Forecast,
+    PlanCheck,
     PlannedQuestion,
     Size,
     permanent_noise,
@@ -91,23 +91,23 @@ def topic_and_mechanism(
     name: str, size: int, epsilon: float, people: int
 ) -> tuple[PlannedQuestion[Any], Mechanism]:
     """What a row is about."""
-    wish = BudgetSpec(float(epsilon))
+    budget = BudgetSpec(float(epsilon))
     if name in ORACLES:
         return KINDS["choice"].plan_question(Size(size)), ORACLES[name](size, epsilon)
     topic: PlannedQuestion[Any]
     if name == "words":
         topic = KINDS["text"].plan_question(Size(size, people))
-        return topic, topic.candidates(wish)[0].mechanism
+        return topic, topic.candidates(budget)[0].mechanism
     if name in ("harmony", "piecewise", "window"):
         topic = KINDS["number"].plan_question(Size(low=0.0, high=10.0))
     else:
         most = max(1, size // 10)
         topic = KINDS["keyvalue"].plan_question(Size(size, low=0.0, high=5.0, cap=most))
-    chosen = [c for c in topic.candidates(wish) if c.name.split(",")[0] == name]
+    chosen = [c for c in topic.candidates(budget) if c.name.split(",")[0] == name]
     return topic, chosen[-1].mechanism
 
 
-def measured(row: tuple[str, int, float, int, int], *, quick: bool = False) -> Forecast:
+def measured(row: tuple[str, int, float, int, int], *, quick: bool = False) -> PlanCheck:
     """One row: predictions beside what real reports gave."""
     name, size, epsilon, people, trials = row
     topic, mechanism = topic_and_mechanism(name, size, epsilon, people)

@@ -48,7 +48,7 @@ from rumor.kinds.set.choose import (
     ranked_shares,
     scaled_shares,
 )
-from rumor.kinds.set.fit import FEWEST, clipped, shrunk
+from rumor.kinds.set.fit import FEWEST, clipped, posterior_shares
 from rumor.mechanisms.set_block import MAX_BLOCK
 from rumor.mechanisms.support import ItemCounts
 
@@ -230,7 +230,7 @@ def default_ratio(
     for _ in range(crowds):
         counts = rng.binomial(trials, rates.miss + rates.gain * shares)
         items = ItemCounts(counts, float(trials), rates.hit, rates.miss, 1.0)
-        found = (shrunk(items)[0], clipped(items))
+        found = (posterior_shares(items)[0], clipped(items))
         squares += [float(((one - shares) ** 2).sum()) for one in found]
     return math.sqrt(squares[0] / squares[1])
 

@@ -21,8 +21,8 @@ from rumor.core.randomness import Seeded
 from rumor.kinds import KINDS
 from rumor.kinds.planning import calibration
 from rumor.kinds.planning.learned_cap import read_cap
-from rumor.kinds.planning.many import plan_many
 from rumor.kinds.planning.plan import make_plan
+from rumor.kinds.planning.strategies import plan_many
 from rumor.kinds.reading import TableAnswers
 from rumor.kinds.simulation import SimulationSettings
 from rumor.kinds.words.code_tables import NAMES, shipped_code

@@ -29,7 +29,7 @@ from rumor.collector.backup import ExportResult
 from rumor.collector.store.base import open_store
 from rumor.collector.tokens import add_token
 from rumor.contract.collection import Collection
-from rumor.kinds.planning.planned import Forecast
+from rumor.kinds.planning.planned import PlanCheck
 from rumor.privacy.statement.statement import statement
 from tests.collector.tools import collection, two_rounds
 from tests.flow import TOML, home_pages, made_reports, write_days, write_toml
@@ -287,10 +287,10 @@ def _planning(held: Collaborators) -> None:
         "wish": SimpleNamespace(reports=3),
         "best": choice,
         "topic": SimpleNamespace(unit="share"),
-        "simulate": lambda on_progress: Forecast(100, 5, "even", (0.1, 0.2), None),
+        "simulate": lambda on_progress: PlanCheck(100, 5, "even", (0.1, 0.2), None),
     }
     held.stand("rumor.kinds.planning.plan:make_plan", **known)
-    held.stand("rumor.kinds.planning.many:plan_many", plan=SimpleNamespace(**known))
+    held.stand("rumor.kinds.planning.strategies:plan_many", plan=SimpleNamespace(**known))
     held.stand("rumor.kinds.planning.learned_cap:read_cap", Learned())
     held.stand("rumor.privacy.shuffle.account:shuffle_choices")
     held.spy("rumor.core.files:write_whole")

@@ -21,7 +21,7 @@ from rumor.core.binomial import FEW
 from rumor.core.types import Tally
 from rumor.estimators.frequency.linear import invert
 from rumor.kinds.keyvalue.fit.linear import LinearKeys
-from rumor.kinds.keyvalue.fit.published import calibrated
+from rumor.kinds.keyvalue.fit.published import calibrate
 from rumor.kinds.keyvalue.intervals import KeyIntervals
 from rumor.kinds.number.estimate import ShareIntervals
 from rumor.mechanisms import REGISTRY, FrequencyOracle, KeyValueMechanism, MeanMechanism, Mechanism
@@ -211,7 +211,7 @@ def test_the_published_calibration_inverts_the_channel(mechanism: KeyValueMechan
     shares = population(mechanism)
     _, summary = expected(mechanism, shares)
     assert isinstance(mechanism, (rumor.PrivKV, rumor.PrivKVM))
-    frequency, mean = calibrated(mechanism, mechanism.counts(summary.tally, REPORTS))
+    frequency, mean = calibrate(mechanism, mechanism.counts(summary.tally, REPORTS))
     p1 = mechanism.key_truth / 2**64
     for key in range(mechanism.keys):
         f, m = held(mechanism, shares, key)

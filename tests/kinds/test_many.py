@@ -11,7 +11,7 @@ from rumor.contract.collection import Collection
 from rumor.core.errors import InputError
 from rumor.core.types import Target
 from rumor.kinds.choice.question import choose_oracle
-from rumor.kinds.planning.many import StrategyComparison, plan_many
+from rumor.kinds.planning.strategies import StrategyComparison, plan_many
 from rumor.mechanisms import RandomizedResponse
 
 EPSILONS = (0.5, 1.0, 2.0, 3.0, 4.0, 6.0)

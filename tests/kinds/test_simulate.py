@@ -14,7 +14,7 @@ from rumor.kinds.choice import simulate as module
 from rumor.kinds.choice.read import reader
 from rumor.kinds.choice.simulate import simulate
 from rumor.kinds.reading import TableAnswers, read_histogram
-from rumor.kinds.simulation import SimulationSettings, rescaled
+from rumor.kinds.simulation import SimulationSettings, rescale_counts
 from rumor.mechanisms import FrequencyOracle
 from tests.flow import home_pages
 
@@ -66,10 +66,10 @@ def test_bad_histograms_are_one_sentence(tmp_path: Path, text: str, sentence: st
 
 @pytest.mark.parametrize("people", [1, 7, 1000, 123_457])
 def test_a_rescaled_crowd_has_the_same_shares(people: int) -> None:
-    counts = rescaled(COUNTS, people)
+    counts = rescale_counts(COUNTS, people)
     assert counts.sum() == people
     assert (np.abs(counts - COUNTS / COUNTS.sum() * people) < 1).all()
-    np.testing.assert_array_equal(rescaled(COUNTS, int(COUNTS.sum())), COUNTS)
+    np.testing.assert_array_equal(rescale_counts(COUNTS, int(COUNTS.sum())), COUNTS)
 
 
 def test_the_crowd_is_the_same_in_any_chunks() -> None:
@@ -83,7 +83,9 @@ def test_the_crowd_is_the_same_in_any_chunks() -> None:
 @pytest.mark.parametrize("id", ["homepage", "medicine"])
 def test_errors_and_coverage_are_what_theory_expects(id: str) -> None:
     asked = oracle(id)
-    counts = rescaled(np.bincount(np.arange(50) % 7) if id == "homepage" else np.arange(50), 2000)
+    counts = rescale_counts(
+        np.bincount(np.arange(50) % 7) if id == "homepage" else np.arange(50), 2000
+    )
     counts = counts[:5] if id == "homepage" else counts
     result = simulate(asked, counts, SimulationSettings(200, method="inversion", random=Seeded(3)))
     people = int(counts.sum())
@@ -114,7 +116,7 @@ def test_it_prints_the_most_frequent_and_exports_all() -> None:
         "value", "truth", "mean", "estimate", "RMS", "error", "expected", "s.e.", "covered",
     ]  # fmt: skip
     assert [line.split()[0] for line in lines[1:4]] == ["blank", "news", "search"]
-    assert lines[4] == "... and 2 less frequent"
+    assert lines[4] == "2 less frequent values not shown"
     data = result.to_dict()
     assert data["reports"] == 1000
     rows = data["estimates"]

@@ -10,7 +10,7 @@ from rumor.cli.options import AsJson, Curves, ShuffledBatch, opt, opt_count
 from rumor.kinds import NAMES
 
 if TYPE_CHECKING:
-    from rumor.kinds.planning.planned import Forecast
+    from rumor.kinds.planning.planned import PlanCheck
 
 
 @dataclass(frozen=True)
@@ -142,8 +142,8 @@ def plan(
     """
     from rumor.core.errors import InputError
     from rumor.core.files import write_whole
-    from rumor.kinds.planning.many import plan_many
     from rumor.kinds.planning.plan import make_plan
+    from rumor.kinds.planning.strategies import plan_many
 
     if also.write is not None:
         check_new_collection(also.write)
@@ -176,7 +176,7 @@ def plan(
 
         hidden = shuffle_choices(
             [(choice.name, choice.mechanism) for choice in made.options],
-            made.wish.reports,
+            made.budget.reports,
             people=among[0],
             delta=among[1],
             about=made.best.name,
@@ -199,7 +199,7 @@ def plan(
         print(_simulated(found, made.topic.unit == "share"))
 
 
-def _simulated(found: Forecast, share: bool) -> str:
+def _simulated(found: PlanCheck, share: bool) -> str:
     from rumor.core.plain_text import wrapped
 
     def pair(errors: tuple[float, float]) -> str:

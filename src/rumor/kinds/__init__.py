@@ -1,7 +1,7 @@
-"""Kinds of questions: one folder each, and one line here.
+"""Kinds of questions: one folder for each kind, and one line of `KINDS` for its name.
 
-Everything about a kind is in its folder, and everybody who needs something of it asks the
-object that `KINDS` holds. A kind is loaded when it is asked for.
+Everything about a kind is in its folder. Code outside the folder asks the object that `KINDS`
+holds, which is loaded at the first use.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ NAMES = ("choice", "ordered", "set", "text", "words", "number", "keyvalue", "joi
 
 
 class _Kinds(Mapping[str, "Kind[Any]"]):
-    """Every kind by its name."""
+    """The mapping from each kind's name to its object, loaded at the first use."""
 
     def __getitem__(self, name: str) -> Kind[Any]:
         if name not in NAMES:
@@ -38,7 +38,7 @@ KINDS: Mapping[str, Kind[Any]] = _Kinds()
 
 
 def kind_of(mechanism: Mechanism) -> Kind[Any]:
-    """The kind that a mechanism without a question is of: its own.
+    """Return the kind of a `mechanism` that belongs to no question.
 
     A question knows its kind, which may extend another and have its mechanisms.
     """

@@ -1,21 +1,22 @@
-"""What a kind of question is, whole: one noun from the key in a file to the picture.
+"""The base class of all kinds of questions: keys, mechanisms, estimates, plans and charts.
 
 A kind owns its keys in a collection, the mechanisms it resolves to, how an answer is read from a
-cell or a keyboard, what is estimated and by which methods, its dry run, its plan, and what its
-control on a page must know. Nobody else branches on a kind: they ask it.
+cell or a keyboard, what is estimated and by which methods, its simulation, its plan, and what its
+control on a page must know. Code outside a kind's folder asks the kind and never branches on it.
 
 Each kind is a folder. Its `question` file is what a device needs and is light. Its further parts
-are files with fixed names, each loaded when it is asked for:
+are files with fixed names, each loaded at the first use:
 
     read.py       ABOUT and ASKS: what `rumor init` asks about a question;
-                  reader(mechanism): how a column of answers is read; where an answer has many,
-                  read_people(mechanism, table, keep)
+                  reader(mechanism): how a column of answers is read; where an answer takes
+                  several columns, read_people(mechanism, table, keep)
     estimate.py   OPTIONS of each method, and estimate(mechanism, data, method, options)
     simulate.py   dry_run(mechanism, held, trials)
     plan.py       planned(size)
-    compare.py    measures(mechanism, summary, of, options): what is compared, weighed and
-                  followed; overall(first, second): whether two groups differ in anything
-    regress.py    chances(mechanism, reports): what each report says of each value
+    compare.py    measures(mechanism, summary, of, options): the quantities that are compared,
+                  weighted and followed over time; omnibus_test(first, second): the test that
+                  two groups differ in nothing
+    regress.py    report_likelihoods(mechanism, reports): P(report | value) of every report
 """
 
 from __future__ import annotations
@@ -59,28 +60,32 @@ M = TypeVar("M", bound=Mechanism)
 
 @dataclass(frozen=True)
 class Example:
-    """A small question of a kind, and people who answer it: what the laws try a kind with."""
+    """A small question of a kind with respondents' answers, on which the shared tests try
+    the kind.
+    """
 
     spec: Mapping[str, object]
     """The question as a collection asks it, without its id."""
     typed_answers: Sequence[str]
     """Answers as people type them."""
     table: str
-    """The same people as a CSV, for a question with the id "asked"."""
+    """The respondents' answers as a CSV table, for a question with the id "asked"."""
     plan: Mapping[str, object]
-    """A size, as a plan is asked for it."""
+    """The size of the question, as the keyword arguments of `Size`."""
     words: Sequence[str] | None = None
-    """Words to look for, where answers are words."""
+    """Candidate words, where answers are words."""
 
     @classmethod
     def of_one_column(cls, people: Sequence[str], **rest: Any) -> Self:
-        """People whose answers stand in the table as they type them."""
+        """Return an example whose table has one column with the answers of `people` as typed."""
         return cls(typed_answers=people, table="\n".join(["asked", *people, ""]), **rest)
 
 
 @dataclass(frozen=True)
 class KindSwitch:
-    """A key with two values, the second of which asks for what another kind learns."""
+    """A key with two values, the second of which (`other`) turns the question into one of
+    `kind`.
+    """
 
     key: str
     own: str
@@ -93,95 +98,99 @@ class Kind(abc.ABC, Generic[M]):
 
     name: ClassVar[str]
     keys: ClassVar[tuple[str, ...]]
-    """What a question of this kind may say beside what every question says."""
+    """The keys that a question of this kind may have beyond those of every question."""
     contract_names: ClassVar[tuple[str, ...]] = ()
-    """What its contract carries beside the mechanism."""
+    """The members of the contract beyond the mechanism."""
     family: type[M]
-    """What its mechanisms have in common."""
+    """The base class of the mechanisms of this kind."""
     family_rule: ClassVar[str]
-    """The same in words, for contracts whose mechanism is another."""
+    """The sentence that refuses a contract whose mechanism is outside `family`."""
     kind_switch: ClassVar[KindSwitch | None] = None
-    """Where a question of this kind may be one of another."""
+    """The key by which a question of this kind may become one of another kind."""
     memoises: ClassVar[bool] = False
-    """Whether a mechanism of this kind keeps permanent answers, which cost once."""
+    """Whether a mechanism of this kind memoises permanent answers, which are paid once."""
     has_domain: ClassVar[bool] = True
     """Whether a question has a number of answers, candidate words or keys."""
     least_domain: ClassVar[int] = 2
-    """How many of them there must be."""
+    """The smallest number of answers, candidate words or keys of a question."""
     estimates_shares: ClassVar[bool] = True
     """Whether an estimate is a share for each value, and not numbers."""
     has_cap: ClassVar[bool] = False
-    """Whether there may be a most of what one person holds."""
+    """Whether a question may have a cap on the number of items of one person."""
     linked_kind: ClassVar[str | None] = None
     """The kind of the table that two linked questions of this kind make."""
 
     many_columns_reason: ClassVar[str | None] = None
-    """That a table has no column for the whole answer, in words, where it has none."""
+    """The reason why no single column of a table holds the whole answer, where none does."""
 
     # The question: light.
 
-    def effective_kind(self, wish: Mapping[str, object]) -> str:
-        """The kind that answers a wish: this one, unless it asks for what another learns."""
+    def effective_kind(self, spec: Mapping[str, object]) -> str:
+        """Return the name of the kind that answers `spec`: this one, unless its switch names
+        another.
+        """
         if self.kind_switch is None:
             return self.name
         key, known = self.kind_switch.key, [self.kind_switch.own]
         if self.kind_switch.kind in NAMES:
             known.append(self.kind_switch.other)
-        wanted = checked_choice(key, wish.get(key, self.kind_switch.own), known)
+        wanted = checked_choice(key, spec.get(key, self.kind_switch.own), known)
         return self.name if wanted == self.kind_switch.own else self.kind_switch.kind
 
     @classmethod
     def lineage(cls) -> tuple[str, ...]:
-        """Return the name of this kind, then those of the kinds whose classes it extends.
+        """Return the name of this kind, then those of the kinds whose classes this kind extends.
 
         What its own folder lacks is taken from theirs, and their mechanisms are its own too.
         """
         return tuple(vars(each)["name"] for each in cls.__mro__ if "name" in vars(each))
 
     @abc.abstractmethod
-    def resolve(self, wish: Mapping[str, object], users: int | None) -> M:
-        """The mechanism that a question of this kind asks for."""
+    def resolve(self, spec: Mapping[str, object], users: int | None) -> M:
+        """Return the mechanism that the question `spec` asks for, with `users` people expected."""
 
     def contract_fields(self, mechanism: M) -> dict[str, Json]:
-        """The names that the contract carries."""
+        """Return the members of the contract that this kind adds for `mechanism`."""
         return {name: getattr(mechanism, name) for name in self.contract_names}
 
     def restore(self, mechanism: Mechanism, contract: Mapping[str, object]) -> M:
-        """The mechanism of a contract, with its names."""
+        """Return `mechanism` with the names of answers that `contract` carries."""
         return self.check_family(mechanism)
 
     def columns(self, id: str, mechanism: M) -> Sequence[str]:
-        """The columns of a table that hold answers to the question with this id."""
+        """Return the columns of a table that hold answers to the question called `id`."""
         return [id]
 
     def parse_answer(self, mechanism: M, text: str) -> object:
-        """An answer as a person types it, as the mechanism takes it; else an AnswerError."""
+        """Return the typed answer `text` as `mechanism` takes it, or raise an AnswerError."""
         return text
 
     def choice_limit_text(self, mechanism: M) -> str:
-        """Of a list of answers so many may be given, in words; nothing where it is one."""
+        """Return, in words, how many options one answer may list; "" where an answer is one
+        option.
+        """
         return ""
 
     @abc.abstractmethod
     def hint(self, mechanism: M) -> str:
-        """What a person may type."""
+        """Return a short text that says what a person may type."""
 
     @abc.abstractmethod
     def example(self) -> Example:
-        """A small question, which the laws carry from the device to the picture."""
+        """Return a small question, which the shared tests carry from the device to the chart."""
 
     def answer_domain(self, mechanism: M) -> dict[str, Json]:
-        """What pages show of the answers there are: how many, and the range of numbers."""
+        """Return what pages show of the domain: the number of answers, or the range of numbers."""
         return {"answers": None, "range": None}
 
     def advice(self, mechanism: M) -> str | None:
-        """What whoever writes the question might want to know of it, in a sentence."""
+        """Return a sentence of advice for the author of the question, or None."""
         return None
 
     # Answers in a table.
 
     def answer_column(self, id: str, column: str | None, table: AnswerTable) -> str | None:
-        """The column that holds the answers, checked to be there; None where many do."""
+        """Return the column of `table` with the answers, checked; None where several hold them."""
         if self.many_columns_reason is not None:
             if column is not None:
                 raise InputError(f"{self.many_columns_reason}, so none is named; got {column!r}")
@@ -191,7 +200,7 @@ class Kind(abc.ABC, Generic[M]):
         return name
 
     def check_missing(self, mechanism: M, rule: str) -> None:
-        """Refuse a rule for missing answers that this question cannot have."""
+        """Refuse a `rule` for missing answers that this question cannot have."""
         if rule in ("error", "drop"):
             return
         labels = self.labels_for_missing(mechanism)
@@ -201,15 +210,17 @@ class Kind(abc.ABC, Generic[M]):
             raise InputError(f"--missing must be drop, error{those}; got {near}")
 
     def labels_for_missing(self, mechanism: M) -> Sequence[str] | None:
-        """What a missing answer may count as: labels; None for any text."""
+        """Return the labels that a missing answer may count as; None where any text may."""
         return mechanism.labels or ()
 
     def table_advice(self, mechanism: M, table: AnswerTable, column: str) -> str | None:
-        """Return what a table's column of answers says against the question, in a sentence."""
+        """Return a sentence about answers in `column` of `table` that contradict the question, or
+        None.
+        """
         return None
 
     def has_row_per_person(self, table: AnswerTable) -> bool:
-        """Whether each row of a table is another person."""
+        """Return whether each row of `table` is a different person."""
         return True
 
     def read(
@@ -220,7 +231,9 @@ class Kind(abc.ABC, Generic[M]):
         column: str | None,
         keep: Sequence[str] = (),
     ) -> Iterator[tuple[Any, pa.RecordBatch | None]]:
-        """People's answers as the mechanism takes them, a batch at a time, with kept columns."""
+        """Yield people's answers as `mechanism` takes them, batch by batch, with the columns
+        `keep`.
+        """
         if self.many_columns_reason is not None:
             people: Iterator[tuple[Any, pa.RecordBatch | None]]
             people = self._part("read").read_people(mechanism, table, keep)
@@ -235,28 +248,28 @@ class Kind(abc.ABC, Generic[M]):
     # Estimates.
 
     def methods(self) -> tuple[str, ...]:
-        """The methods that estimate reports of this kind."""
+        """Return the names of the methods that estimate reports of this kind."""
         return tuple(self.options())
 
     def options(self) -> Mapping[str, tuple[str, ...]]:
-        """The same, each with the names of its options."""
+        """Return the names of each method's options, by method."""
         found: Mapping[str, tuple[str, ...]] = self._part("estimate").OPTIONS
         return found
 
     def resolve_method(self, method: str) -> str:
-        """Return our name of `method`, which may be one of the literature's."""
+        """Return our name of `method`, which may be an alias from the literature."""
         return resolve_method(method, self.methods(), aliases_of(self.lineage()))
 
     def estimate(
         self, mechanism: M, data: object, method: str, options: Mapping[str, Any]
     ) -> Tabular:
-        """The estimate from reports, a summary or both."""
+        """Return the estimate by `method` from `data`: reports, a summary or both."""
         chosen = self.resolve_method(method)
         found: Tabular = self._part("estimate").estimate(mechanism, data, chosen, options)
         return found
 
     def estimate_rounds(self, rounds: Sequence[Summary], method: str) -> Tabular:
-        """The estimate of all rounds, where a mechanism is asked in rounds."""
+        """Return the estimate of all `rounds` together, where a mechanism works in rounds."""
         raise InputError(f"only PrivKVM has rounds; got {rounds[0].mechanism.name!r}")
 
     def estimate_round(self, mechanism: M, summary: Summary) -> Any:
@@ -264,56 +277,62 @@ class Kind(abc.ABC, Generic[M]):
         raise InputError(f"only PrivKVM has rounds; got {mechanism.name!r}")
 
     def check_linked(self, mechanisms: Mapping[str, Mechanism]) -> None:
-        """Refuse `mechanisms`, by question, whose reports make no table of this kind."""
+        """Refuse `mechanisms`, by question, whose linked reports make no table of this kind."""
         raise InputError(f"a question of kind {self.name!r} is no table of linked questions")
 
     def estimate_linked(
         self, asked: Mapping[str, tuple[Any, object]], method: str = "auto"
     ) -> Tabular:
-        """Return the table of two questions from their mechanisms and reports, in one order."""
+        """Return the table of two questions from `asked`: each question's mechanism and reports."""
         raise InputError(f"a question of kind {self.name!r} is no table of linked questions")
 
     def candidate_options(
         self, id: str, mechanism: M, words: Sequence[str] | None, on_progress: Progress | None
     ) -> dict[str, Any]:
-        """Options of an estimate that come from a list of words, for the question with this id."""
+        """Return the options of an estimate that the candidate `words` of the question `id`
+        give.
+        """
         if words is not None:
             self.check_accepts_candidates(id)
         return {}
 
     def check_accepts_candidates(self, id: str) -> None:
-        """Refuse a list of words for the question with this id, where nothing is made of one."""
+        """Refuse candidate words for the question `id`, where this kind has no use for them."""
         raise InputError(
             f"candidates are for text questions; got --candidates for {id!r}, "
             f"whose kind is {self.name!r}"
         )
 
     def collector_options(self, words: Sequence[str] | None) -> dict[str, Any]:
-        """The same where a collector estimates, with the words it was given for all questions."""
+        """Return a collector's options of an estimate from `words`, the candidates of all
+        questions.
+        """
         return {}
 
     def strata_chart(
         self, estimates: Mapping[str, Any], by: str, view: View, *, title: str
     ) -> alt.FacetChart | alt.LayerChart | alt.VConcatChart:
-        """The estimates of several strata in one picture, a chart for each."""
+        """Return one chart with a panel for the estimate of each stratum in `estimates`."""
         from rumor.results.charts import strata_chart
 
         if not self.estimates_shares:
             raise InputError(f"charts of numbers have no groups; got --by {by}")
         return strata_chart(estimates, by, view, title=title)
 
-    # What is made of several estimates.
+    # Analyses of several groups.
 
     def measures(
         self, mechanism: M, summary: Summary, of: Target, options: Mapping[str, Any]
     ) -> Measures:
-        """The unbiased quantities of one group, which are compared with those of others."""
+        """Return the unbiased quantities of the group that `summary` counts, for comparisons."""
         self._check_comparable()
         found: Measures = self._part("compare").measures(mechanism, summary, of, options)
         return found
 
     def omnibus_test(self, first: Summary, second: Summary) -> Overall | None:
-        """The test that two groups differ in nothing; None where there is no such test."""
+        """Return the test that the groups `first` and `second` differ in nothing; None where none
+        exists.
+        """
         self._check_comparable()
         test = getattr(self._part("compare"), "omnibus_test", None)
         found: Overall | None = None if test is None else test(first, second)
@@ -326,7 +345,9 @@ class Kind(abc.ABC, Generic[M]):
     def report_likelihoods(
         self, mechanism: M, reports: Reports
     ) -> tuple[Vector, Rows | None, Vector | None]:
-        """P(report | value) for a regression: of each report, which output it is, of all."""
+        """Return P(report | value) for a regression: rows, each report's row, and P of every
+        output.
+        """
         if not self._has("regress"):
             raise InputError(
                 f"a regression explains a choice by public columns; got kind {self.name!r}"
@@ -340,18 +361,18 @@ class Kind(abc.ABC, Generic[M]):
             importlib.util.find_spec(f"rumor.kinds.{name}.{part}") for name in self.lineage()
         )
 
-    # Before anybody is asked.
+    # Before the first report.
 
     def simulate(
         self, mechanism: M, held: TableAnswers, trials: SimulationSettings
     ) -> SimulationResult[Any]:
-        """A dry run with the people of a table."""
+        """Return a simulation of `trials` on the people in the table `held`."""
         trials = replace(trials, method=self.resolve_method(trials.method))
         run: SimulationResult[Any] = self._part("simulate").dry_run(mechanism, held, trials)
         return run
 
     def check_size(self, size: Size) -> None:
-        """Refuse a size that a question of this kind cannot have."""
+        """Refuse a `size` that a question of this kind cannot have."""
         if size.cap is not None and not self.has_cap:
             raise InputError(f"a cap is for keyvalue and set questions; got one for a {self.name}")
         if size.parts is not None:
@@ -367,17 +388,17 @@ class Kind(abc.ABC, Generic[M]):
         )
 
     def largest_error(self, size: Size) -> float:
-        """What errors are below, whatever happens: shares end at 1."""
+        """Return the bound that no error exceeds: 1 for shares."""
         return 1.0
 
     def plan_question(self, size: Size) -> PlannedQuestion[M]:
-        """A question of this kind and size, as a plan sees it."""
+        """Return the question of this kind and `size` that a plan works with."""
         known = size.checked(self.least_domain) if self.has_domain else size.without_domain()
         planned: PlannedQuestion[M] = self._part("plan").planned(known)
         return planned
 
     def interview(self) -> Any:
-        """What is asked, in a few words, and what somebody is asked who begins with it."""
+        """Return the module that says what `rumor init` asks about a question of this kind."""
         return self._part("read")
 
     def _part(self, name: str) -> Any:
@@ -385,16 +406,16 @@ class Kind(abc.ABC, Generic[M]):
         files = [f"rumor.kinds.{kind}.{name}" for kind in self.lineage()]
         return importlib.import_module(next(filter(importlib.util.find_spec, files), files[0]))
 
-    # What kinds resolve their wishes with.
+    # Parsing of a question's keys.
 
     def check_family(self, mechanism: Mechanism) -> M:
-        """The mechanism of a contract, checked to be of this kind's family."""
+        """Return `mechanism`, checked to be of this kind's family."""
         if not isinstance(mechanism, self.family):
             raise InputError(f"{self.family_rule}; got {mechanism!r}")
         return mechanism
 
     def mechanisms(self) -> dict[str, type[M]]:
-        """Every registered mechanism that answers this kind, by name."""
+        """Return the registered mechanisms that answer this kind, by name."""
         made = (mechanism for kind in self.lineage() for mechanism in mechanisms_of_kind(kind))
         return {m.name: m for m in made if issubclass(m, self.family)}
 
@@ -409,7 +430,7 @@ class Kind(abc.ABC, Generic[M]):
     def mechanism_named(
         self, name: str, options: Mapping[str, object], extra: tuple[str, ...] = ()
     ) -> type[M] | None:
-        """The class of a mechanism, its options known; None for "auto", which has none."""
+        """Return the class of the mechanism `name`, its `options` checked; None for "auto"."""
         if name == "auto":
             known_keys('mechanism "auto"', options, ())
             return None
@@ -421,14 +442,14 @@ class Kind(abc.ABC, Generic[M]):
 
 
 def abbreviate_list(names: Sequence[str], most: int = 12) -> str:
-    """A list as a hint shows it, the first few of a long one."""
+    """Return the `names` as one line, abbreviated after the first `most`."""
     rest = f", ... ({len(names):,} in all)" if len(names) > most else ""
     return ", ".join(names[:most]) + rest
 
 
-def mechanism_spec(wish: Mapping[str, object]) -> tuple[str, dict[str, object]]:
-    """The mechanism that a question names (by default "auto"), and its options."""
-    choice = wish.get("mechanism", "auto")
+def mechanism_spec(spec: Mapping[str, object]) -> tuple[str, dict[str, object]]:
+    """Return the name and the options of the mechanism in `spec`; the name defaults to "auto"."""
+    choice = spec.get("mechanism", "auto")
     table = {"name": choice} if isinstance(choice, str) else choice
     if not isinstance(table, Mapping) or not isinstance(table.get("name"), str):
         raise InputError(
@@ -437,19 +458,19 @@ def mechanism_spec(wish: Mapping[str, object]) -> tuple[str, dict[str, object]]:
     return table["name"], {key: value for key, value in table.items() if key != "name"}
 
 
-def domain_of(wish: Mapping[str, object]) -> object:
-    """The labels of a question, or how many answers there are: one of the two."""
-    if ("labels" in wish) == ("domain" in wish):
-        given = "both" if "labels" in wish else "neither"
+def domain_of(spec: Mapping[str, object]) -> object:
+    """Return the labels or the number of answers in `spec`, which must have exactly one of them."""
+    if ("labels" in spec) == ("domain" in spec):
+        given = "both" if "labels" in spec else "neither"
         raise InputError(f"a question must have either labels or a domain size; got {given}")
-    domain = wish.get("labels", wish.get("domain"))
-    if "labels" in wish and not isinstance(domain, list):
+    domain = spec.get("labels", spec.get("domain"))
+    if "labels" in spec and not isinstance(domain, list):
         raise InputError(f"labels must be a list of strings; got {format_value(domain)}")
     return domain
 
 
 def labels_of(contract: Mapping[str, object]) -> Sequence[object] | None:
-    """The labels of a contract: a list (or a tuple, as `Collection.contract` has it) or null."""
+    """Return the labels in a `contract`, as a list, a tuple or None."""
     labels = contract["labels"]
     if labels is not None and not isinstance(labels, (list, tuple)):
         raise InputError(f"labels must be a list or null; got {format_value(labels)}")

@@ -51,20 +51,21 @@ METHODS: Mapping[str, tuple[str, ...]] = {
     "em": _EM_OPTIONS,
     **dict.fromkeys(MENDING, ()),
 }
-"""Every method for frequencies, and its options."""
+"""The methods for frequencies, each with the names of its options."""
 
-# What makes sense of an oracle's bits and counts only.
+# Options that only make sense with an oracle's bits and counts.
 _ORACLE_ONLY = ("per_bit", "likelihood", "target")
 
 
 def estimate_channel(
     channel: object, counts: object, method: str, options: Mapping[str, Any]
 ) -> Estimate:
-    """The frequencies behind an explicit channel's outputs.
+    """Return the frequencies behind the output `counts` of an explicit `channel` matrix.
 
-    "auto" is what it is for an oracle where the channel can be inverted, and "bayes" where not;
-    standard errors and intervals are those of the inverse, and unknown without one. To "bayes"
-    and "em" the seen columns will do (`rumor.estimators.frequency.channels`).
+    "auto" means empirical Bayes where the channel can be inverted, and "bayes" where it cannot;
+    standard errors and intervals are those of the inverse, and unknown without one. Methods
+    "bayes" and "em" also accept the columns that occurred alone
+    (`rumor.estimators.frequency.channels`).
     """
     known = resolve_method(method, METHODS, ALIASES["choice"])
     method = checked_method(known, options, METHODS)
@@ -85,7 +86,7 @@ def estimate_channel(
     if inverse is not None:
         unbiased, stderr = linear_estimate(inverse[seen > 0], columns.counts)
     elif method in MENDING:
-        unbiased, stderr = invert(matrix, seen)  # says why not
+        unbiased, stderr = invert(matrix, seen)  # raises where no inverse exists
     else:
         unbiased = stderr = np.full(matrix.shape[0], np.nan)
     if method in MENDING:
@@ -121,7 +122,7 @@ def _channel_intervals(
 
 
 def _from_columns(columns: Columns, method: str, options: Mapping[str, Any]) -> Estimate:
-    """From seen columns alone: the likelihood knows no more, so there are no intervals."""
+    """Return the estimate from the columns that occurred, which determine no intervals."""
     frequency, told = _most_likely(columns, method, options)
     unknown = np.full(columns.values, np.nan)
     return Estimate(

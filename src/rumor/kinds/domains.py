@@ -1,7 +1,4 @@
-"""What kinds share whose answers are of a fixed list, known by labels or by numbers.
-
-What questions about numbers have in common: a range, and numbers as people type them.
-"""
+"""Shared parts of kinds with a listed domain (labels or numbers) and of kinds with a range."""
 
 from __future__ import annotations
 
@@ -26,16 +23,16 @@ class ListedKind(Kind[L]):
     contract_names = ("labels",)
 
     def checked_labels(self, labels: Sequence[object]) -> tuple[str, ...]:
-        """Labels that answers of this kind may have."""
+        """Return `labels`, checked to be labels that answers of this kind may have."""
         return checked_labels(labels)
 
     def restore(self, mechanism: Mechanism, contract: Mapping[str, object]) -> L:
-        """The mechanism, its answers called by the contract's labels."""
+        """Return `mechanism` with the answers labelled as in `contract`."""
         made, labels = self.check_family(mechanism), labels_of(contract)
         return made if labels is None else made.with_labels(self.checked_labels(labels))
 
     def answer_domain(self, mechanism: L) -> dict[str, Json]:
-        """How many answers there are."""
+        """Return the number of answers, for pages."""
         return {"answers": mechanism.domain, "range": None}
 
 
@@ -43,15 +40,17 @@ RANGE = ("low", "high", "outside")
 """The keys of a range."""
 
 
-def range_arguments(wish: Mapping[str, object], name: str) -> dict[str, Any]:
-    """The ends and the epsilon of a wish, as constructors take them."""
-    if "epsilon" not in wish:
+def range_arguments(spec: Mapping[str, object], name: str) -> dict[str, Any]:
+    """Return the range and the epsilon of `spec` as the arguments of the mechanism `name`."""
+    if "epsilon" not in spec:
         raise InputError(f"mechanism {name!r} needs an epsilon; got none")
-    return {**{key: wish[key] for key in RANGE if key in wish}, "epsilon": wish["epsilon"]}
+    return {**{key: spec[key] for key in RANGE if key in spec}, "epsilon": spec["epsilon"]}
 
 
 def parse_answer_number(text: str, rule: str) -> float:
-    """A number, however large, or the rule."""
-    with contextlib.suppress(ValueError):  # which quotes the text
+    """Return the number that `text` spells, however large, or raise an AnswerError with the
+    `rule`.
+    """
+    with contextlib.suppress(ValueError):  # float's own error quotes the text
         return parse_number(float(text))
     raise AnswerError(rule, got="a text")

@@ -1,4 +1,4 @@
-"""Summary to estimate: the kind of question that a mechanism answers knows how."""
+"""From a summary to an estimate: the mechanism's kind knows how."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from rumor.mechanisms.wave.wave import Wave
 from rumor.results.estimate import Estimate
 from rumor.results.rows import Tabular
 
-# For type checkers alone: a line and an overload for each kind that has an estimate of its own.
+# For type checkers alone: an import and an overload for each kind that has an estimate of its own.
 if TYPE_CHECKING:
     from rumor.kinds.joint.result import JointEstimate
     from rumor.kinds.keyvalue.result import KeyValueEstimate
@@ -34,15 +34,17 @@ if TYPE_CHECKING:
 
 
 class Contract(Protocol):
-    """What a collection is to whoever may not know collections (rumor.analysis.files does)."""
+    """The part of a collection that estimation needs, typed here because contracts are a higher
+    layer.
+    """
 
     @property
     def digest(self) -> str:
-        """What identifies it."""
+        """The digest that identifies the collection."""
         ...
 
     def question(self, id: str | None = None) -> Any:
-        """One of its questions."""
+        """Return the question called `id`."""
         ...
 
 
@@ -117,7 +119,7 @@ def estimate(
     likelihood: str = ...,
 ) -> Estimate: ...
 def estimate(mechanism: object, data: object, *, method: str = "auto", **options: Any) -> Tabular:
-    """Estimate what the crowd answered, from reports or from a summary of them.
+    """Return the estimate of a population's answers, from reports or from a summary of them.
 
     `rumor.estimate` takes paths as well, `rumor.estimate("collection.toml", "reports.parquet")`,
     with question, by, window, distinct_ids, skip_invalid and candidates as `rumor estimate` has

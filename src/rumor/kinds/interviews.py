@@ -1,4 +1,4 @@
-"""What `rumor init` asks about a question of a kind, and how what is typed is read."""
+"""The prompts of `rumor init` about a question of a kind, and parsers of the typed replies."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rumor.core.errors import InputError, format_value
 
 
 def parse_list(text: str) -> list[str]:
-    """Things with commas between them."""
+    """Return the comma-separated items of `text`."""
     found = [part.strip() for part in text.split(",")]
     if len(found) < 2 or not all(found):
         raise InputError(f"type at least two, with commas between them; got {format_value(text)}")
@@ -17,7 +17,7 @@ def parse_list(text: str) -> list[str]:
 
 
 def parse_number(text: str) -> float:
-    """A number, whole where it is."""
+    """Return the number that `text` spells, an int where it is whole."""
     try:
         found = float(text)
     except ValueError:
@@ -26,7 +26,7 @@ def parse_number(text: str) -> float:
 
 
 def parse_integer(text: str) -> int:
-    """A whole number."""
+    """Return the whole number that `text` spells."""
     found = parse_number(text)
     if not isinstance(found, int):
         raise InputError(f"type a whole number; got {format_value(text)}")
@@ -34,7 +34,7 @@ def parse_integer(text: str) -> int:
 
 
 def parse_parts(text: str) -> list[dict[str, object]]:
-    """Parts of a question: "smokes: yes, no; drinks: much, some, none"."""
+    """Return the parts of a joint question, as in "smokes: yes, no; drinks: much, some, none"."""
     found: list[dict[str, object]] = []
     for part in text.split(";"):
         id, colon, labels = part.partition(":")
@@ -49,7 +49,9 @@ def parse_parts(text: str) -> list[dict[str, object]]:
 
 @dataclass(frozen=True)
 class InitPrompt:
-    """One thing to ask for: the key that it becomes, and whether it may be left empty."""
+    """A prompt of `rumor init`: the key it fills, its text, its parser, and whether it is
+    optional.
+    """
 
     key: str
     text: str
@@ -63,13 +65,13 @@ HIGH = InitPrompt("high", "The high end of the range", parse_number)
 
 
 def cap_prompt(what: str, optional: bool) -> InitPrompt:
-    """The most that one person holds."""
-    rest = "; leave it empty if nobody can say" if optional else ""
+    """Return the prompt for the cap on how many `what` one person has."""
+    rest = "; leave it empty if unknown" if optional else ""
     return InitPrompt(
         "cap",
-        f"The most {what} that one person has: the number that nine in ten do not exceed. A lower "
-        f"one loses what others have beyond it, a higher one adds noise (rumor plan --cap-from "
-        f"learns it privately{rest})",
+        f"The largest number of {what} of one person to count, such as the 90% quantile. A lower "
+        f"cap loses {what}, a higher cap adds noise (rumor plan --cap-from learns the cap "
+        f"privately{rest})",
         parse_integer,
         optional,
     )

@@ -1,8 +1,8 @@
-"""What analysts compare, weigh and follow of a question: unbiased quantities, by name.
+"""Unbiased quantities of a question, which analysts compare, weight and follow over time.
 
-A kind's `compare.py` makes them of a summary. Shares of a choice, the mean of a number, mean,
-quantiles and running shares of ordered answers: to everybody else they are rows alike. Quantiles
-bring the distribution that they are of, which is what groups are put together by.
+A kind's `compare.py` makes them from a summary. Shares of a choice, the mean of a number, and
+mean, quantiles and running shares of ordered answers are rows of one table for every analysis.
+Quantiles carry their distribution function, by which groups are combined.
 """
 
 from __future__ import annotations
@@ -21,80 +21,92 @@ SHARE, MEAN, UP_TO, QUANTILE = "share", "mean", "up to", "quantile"
 
 
 class DistributionFunction(Protocol):
-    """A distribution function that knows how sure it is, and has quantiles."""
+    """A distribution function with confidence bounds, from which quantiles follow."""
 
     def quantile(self, share: float, z: float) -> tuple[float, float, float]:
-        """Return the value that a share of answers does not exceed, and its interval's ends."""
+        """Return the value that the `share` of answers does not exceed, with its interval
+        at `z`.
+        """
         ...
 
     def less(self, other: Self, share: float, z: float) -> tuple[float, float, float]:
-        """Return this quantile of a share less the `other` one, and the interval's ends."""
+        """Return this quantile at `share` less that of `other`, with its interval at `z`."""
         ...
 
     def p_value(self, other: Self, share: float) -> float:
-        """Return how often chance alone moves the quantiles of a share apart as far as this."""
+        """Return the p-value of the difference between the quantiles of `self` and `other` at
+        `share`.
+        """
         ...
 
     def position(self, share: float) -> int:
-        """Return the position in which the answer reaches a share."""
+        """Return the position of the quantile at `share`."""
         ...
 
     def up_to_names(self, positions: Sequence[int]) -> Sequence[str]:
-        """Return the names of all answers up to these positions."""
+        """Return the names of the events "answer is at most ...", by position."""
         ...
 
     @classmethod
     def weighted(cls, functions: Sequence[Self], weights: Sequence[float]) -> Self:
-        """Return the distribution function of the weighted mean of different people's."""
+        """Return the distribution function of the weighted mean of groups of different people."""
         ...
 
     @classmethod
     def pooled(cls, functions: Sequence[Self]) -> Self:
-        """Return the distribution function of one population from several sources of it."""
+        """Return the distribution function of one population from several independent sources."""
         ...
 
 
 @dataclass(frozen=True)
 class Quantiles:
-    """Which rows are quantiles, of which shares, of which distribution function."""
+    """The rows of a table that are quantiles, their shares, and their distribution function."""
 
     rows: Rows
     shares: Sequence[float]
     curve: DistributionFunction
 
     def inverted(self, z: float) -> Vector:
-        """Return value and both ends of each quantile, a column for each."""
+        """Return value, low and high of each quantile as three columns, at the normal
+        quantile `z`.
+        """
         return np.array([self.curve.quantile(share, z) for share in self.shares]).T
 
 
 @dataclass(frozen=True)
 class Measures:
-    """Quantities of one group: what each is, of which value, and what the reports say."""
+    """The unbiased quantities of one group: their values, their names and the sample behind
+    them.
+    """
 
     values: Sequence[str] | Sequence[int]
     quantities: Sequence[str]
     sample: Sample
     notes: tuple[str, ...] = ()
-    """What must be said wherever these quantities are shown."""
+    """Sentences to show wherever these quantities are shown."""
     quantiles: Quantiles | None = None
-    """The rows that are quantiles, with the distribution that they are of."""
+    """The rows that are quantiles, with their distribution function."""
     function: Sample | None = None
-    """That distribution's function at every position, as the default method has it."""
+    """The distribution function at every position, as the default method estimates it."""
 
     def noting(self, kept: Kept | None) -> Measures:
-        """Add that only kept keys or options are counted, where there is a cap."""
+        """Return these measures with the note that only `kept` keys or options count, under
+        a cap.
+        """
         return self if kept is None else replace(self, notes=(*self.notes, kept.counted))
 
     @classmethod
     def shares(cls, values: Sequence[str] | Sequence[int], sample: Sample) -> Measures:
-        """A share for each value."""
+        """Return measures with a share for each of `values`."""
         return cls(values, [SHARE] * len(values), sample)
 
     @classmethod
     def known(
         cls, parts: Mapping[str, tuple[Sequence[str] | Sequence[int], Vector, Vector]]
     ) -> Measures:
-        """By quantity: values, estimates and their standard errors."""
+        """Return measures from `parts`: by quantity its values, its estimates and its standard
+        errors.
+        """
         values = [value for names, _, _ in parts.values() for value in names]
         quantities = [name for name, (names, _, _) in parts.items() for _ in names]
         mean, stderr = (np.concatenate([part[i] for part in parts.values()]) for i in (1, 2))

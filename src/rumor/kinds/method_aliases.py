@@ -31,7 +31,7 @@ ALIASES: Mapping[str, Mapping[str, str]] = {
     "number": _LINEAR,
     "keyvalue": {**_ITERATED, **_LINEAR},
 }
-"""Every alias, by kind. docs/reference/estimators.md has the same table, which a test compares."""
+"""The aliases by kind; docs/reference/estimators.md has this table, as a test checks."""
 
 
 def aliases_of(lineage: Iterable[str]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Answers in tables: a column of them, a batch at a time, as a mechanism takes them."""
+"""Answers in tables: one column, read batch by batch as a mechanism takes them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rumor.core.errors import AnswerError, InputError
 from rumor.core.types import Codes, Tally
 
 Answers: TypeAlias = Any
-"""What was read: positions for a choice, an Arrow column otherwise."""
+"""A batch of answers: positions for a choice, an Arrow column otherwise."""
 
 
 def _as_it_is(column: pa.Array) -> Answers:
@@ -25,29 +25,29 @@ def _as_it_is(column: pa.Array) -> Answers:
 
 @dataclass(frozen=True)
 class TableAnswers:
-    """The answers to a question that people hold, in a table."""
+    """The answers to one question in a table."""
 
     table: AnswerTable
     id: str
-    """The question's: its column is called so, unless another one is named."""
+    """The id of the question, which names the column unless `column` does."""
     column: str | None
 
 
 @dataclass(frozen=True)
 class Reader:
-    """How a column of answers is read: as it is, unless a mechanism takes something else."""
+    """A description of how to read a column of answers for a mechanism."""
 
     cell_type: str
-    """How a CSV writes them: as text, as a number or as an integer."""
+    """The type of a CSV cell: text, number or integer."""
     convert: Callable[[pa.Array], Answers] = _as_it_is
-    """What the mechanism takes of what is in the column."""
+    """The conversion of a column to what the mechanism takes."""
     blank_is_missing: bool = True
-    """Whether an empty text is no answer; else it is one."""
+    """Whether an empty text counts as no answer."""
 
     def read(
         self, table: AnswerTable, column: str, keep: Sequence[str] = (), numbers: Sequence[str] = ()
     ) -> Iterator[tuple[Answers, pa.RecordBatch]]:
-        """The answers of a table, a batch at a time, each with its batch.
+        """Yield the answers in `column` of `table`, batch by batch, each with its batch.
 
         The batch also has the columns of `keep` (as text, in CSV) and `numbers` (as integers).
         """
@@ -62,9 +62,10 @@ class Reader:
             before += len(batch)
 
     def read_with_counts(self, held: TableAnswers) -> Iterator[tuple[Answers, list[int] | None]]:
-        """Answers with how many people gave each (None: one), from either form of a table.
+        """Yield answers with the number of people who gave each; None where every row is one
+        person.
 
-        Columns value and count, or a row for each person.
+        The table `held` has the columns value and count, or a row for each person.
         """
         table, column = held.table, held.column
         if column is None and {"value", "count"} <= set(table.schema.names):
@@ -82,17 +83,17 @@ class Reader:
 
 
 def require_present(column: pa.Array) -> pa.Array:
-    """A column in which nothing is missing."""
+    """Return `column`, checked to have no missing cell."""
     if column.null_count:
         raise InputError(f"values must not be missing; got {column.null_count} nulls")
     return column.dictionary_decode() if isinstance(column, pa.DictionaryArray) else column
 
 
 class Encoder(Protocol):
-    """What knows the positions of answers."""
+    """A mechanism that maps answers to positions."""
 
     def encode(self, values: object) -> Codes:
-        """Labels, or numbers where there are none, as positions."""
+        """Return the positions of `values`: labels, or numbers where the domain has no labels."""
         ...
 
 
@@ -101,38 +102,40 @@ class LabelledEncoder(Encoder, Protocol):
 
     @property
     def domain(self) -> int:
-        """How many positions there are."""
+        """The number of positions."""
         ...
 
     def without_labels(self) -> Self:
-        """The same, whose positions are called by their numbers."""
+        """Return the mechanism with positions in place of labels."""
         ...
 
 
 def positions(oracle: Encoder, column: pa.Array) -> Answers:
-    """The answers to a choice as positions."""
+    """Return the answers to a choice in `column` as positions."""
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
         # Each distinct label is looked up once.
         coded = column.dictionary_encode()
         try:
             return oracle.encode(coded.dictionary)[coded.indices.to_numpy()]
-        except AnswerError as problem:  # whose index is among the distinct labels
+        except AnswerError as problem:  # its index is a position among the distinct labels
             row = pc.index(coded.indices, problem.row).as_py()
             raise AnswerError(problem.rule, row, problem.got) from None
     return oracle.encode(_whole(column))
 
 
 def _whole(column: pa.Array) -> pa.Array:
-    """Whole numbers as such: pandas makes fractions of a column in which one was missing."""
+    """Return a column of floats as integers; pandas reads integers with a gap as floats."""
     if not pa.types.is_floating(column.type):
         return column
-    with contextlib.suppress(pa.ArrowInvalid):  # which may quote an answer
+    with contextlib.suppress(pa.ArrowInvalid):  # Arrow's own error may quote an answer
         return pc.cast(column, pa.int64())
     return column
 
 
 def read_histogram(mechanism: LabelledEncoder, reader: Reader, held: TableAnswers) -> Tally:
-    """How many people are at each position: from columns value and count, or from raw answers."""
+    """Return the number of people at each position, from columns value and count or from raw
+    answers.
+    """
     counts, numbered = np.zeros(mechanism.domain, dtype=np.int64), mechanism.without_labels()
     for answers, numbers in reader.read_with_counts(held):
         codes = numbered.encode(answers)

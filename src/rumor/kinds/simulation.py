@@ -1,6 +1,6 @@
-"""A dry run: what an analyst would see of a crowd whose answers are known.
+"""A simulation: the estimates that an analyst would see of a population whose answers are known.
 
-Either shares of listed values, or quantities that are numbers, whose truth is known.
+The truth is either shares of listed values, or quantities that are numbers.
 """
 
 from __future__ import annotations
@@ -27,34 +27,36 @@ from rumor.results.view import ROWS_SHOWN, View
 
 @dataclass(frozen=True)
 class SimulationSettings:
-    """How a crowd is tried: how many people, how often, by which method."""
+    """The settings of a simulation: the number of people and of trials, and the method of
+    estimation.
+    """
 
     count: int = 1
     people: int | None = None
-    """Rescale to a crowd of so many."""
+    """The number of people to rescale the table to; None leaves the table as it is."""
     method: str = "auto"
     options: Mapping[str, Any] = field(default_factory=dict)
-    """Those of the method."""
+    """The options of the method."""
     level: float = CONFIDENCE
     random: RandomSource | None = None
     words: Sequence[str] | None = None
-    """Words to look for, where answers are words."""
+    """Candidate words, where answers are words."""
     cache: PathLike | None = None
-    """Where the map of these words is kept for the next time."""
+    """The directory in which the map of the candidate words is cached."""
     on_progress: Progress | None = None
 
 
 class SimulatedEstimate(Protocol):
-    """An estimate, as far as a dry run tells of it."""
+    """An estimate with the two properties that a simulation reports."""
 
     @property
     def epsilon(self) -> float:
-        """The loss of one report."""
+        """The privacy loss of one report."""
         ...
 
     @property
     def method(self) -> str:
-        """How it was made."""
+        """The name of the method of estimation."""
         ...
 
 
@@ -63,42 +65,42 @@ E = TypeVar("E", bound=SimulatedEstimate)
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SimulationResult(abc.ABC, Generic[E]):
-    """What came of the trials of a crowd of so many people."""
+    """The result of simulating a population of `people` several times."""
 
     people: int
     trials: int
     level: float
-    """That of its intervals."""
+    """The confidence level of the intervals."""
     last: E
     """The estimate of the last trial."""
 
     @abc.abstractmethod
     def to_dict(self, rows: int | None = None) -> dict[str, object]:
-        """As plain data for JSON."""
+        """Return the simulation as plain data for JSON."""
 
     @abc.abstractmethod
     def table(self, rows: int = ROWS_SHOWN) -> str:
-        """Truth and estimates side by side, as text."""
+        """Return a table of the truth beside the estimates, as text."""
 
     @abc.abstractmethod
     def plot(self, path: PathLike, *, rows: int | None = None, title: str | None = None) -> None:
-        """The last trial beside the truth."""
+        """Draw the last trial beside the truth into the file `path`."""
 
     def tried(self) -> dict[str, object]:
-        """What every dry run says of itself first."""
+        """Return the fields that every simulation reports first."""
         made = {"epsilon": self.last.epsilon, "method": self.last.method}
         return {"reports": self.people, "trials": self.trials, **made}
 
 
 def checked_trials(trials: int) -> int:
-    """At least one."""
+    """Return the number of `trials`, checked to be at least one."""
     if trials < 1:
         raise InputError(f"a simulation needs at least one trial; got {trials}")
     return trials
 
 
-def rescaled(counts: Tally, people: int) -> Tally:
-    """The same shares in a crowd of this size, to the nearest whole person."""
+def rescale_counts(counts: Tally, people: int) -> Tally:
+    """Return `counts` rescaled to `people` in total, rounded to whole people."""
     exact = counts * (people / counts.sum())
     whole: Tally = np.floor(exact).astype(np.int64)
     missing = people - int(whole.sum())
@@ -107,24 +109,24 @@ def rescaled(counts: Tally, people: int) -> Tally:
 
 
 class NumericEstimate(SimulatedEstimate, Protocol):
-    """An estimate of quantities: what a dry run must know of it."""
+    """An estimate of numeric quantities with the parts that a simulation needs."""
 
     @property
     def values(self) -> Sequence[object]:
-        """The rows."""
+        """The row labels."""
         ...
 
 
 N = TypeVar("N", bound=NumericEstimate)
 Answers = Callable[[N, str, float], tuple[Vector, Vector, Vector]]
-"""The answers of a quantity, and the ends of their intervals at a level."""
+"""A function that returns a quantity's estimates and the ends of their intervals at a level."""
 Picture = Callable[[N, Mapping[str, Vector], PathLike, View, str | None], None]
-"""The estimate beside the truth, drawn into a file with a title."""
+"""A function that draws an estimate beside the truth into a file with a title."""
 
 
 @dataclass(frozen=True)
 class SimulatedPopulation:
-    """People to simulate: batches to privatise, and the truth about them, by quantity."""
+    """People to simulate: batches to privatise, and the true value of each quantity."""
 
     batches: Callable[[RandomSource], Iterator[Any]]
     people: int
@@ -133,7 +135,9 @@ class SimulatedPopulation:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class NumericSimulation(SimulationResult[N]):
-    """What came of some trials: for each quantity its truth, mean estimate, error and coverage."""
+    """The result of several trials: for each quantity its truth, mean estimate, error and
+    coverage.
+    """
 
     values: Sequence[object]
     truth: Mapping[str, Vector]
@@ -142,10 +146,10 @@ class NumericSimulation(SimulationResult[N]):
     coverage: Mapping[str, Vector]
     picture: Picture[N]
     ranked: bool = True
-    """Whether rows are told in the order of their truth, the largest first."""
+    """Whether rows are sorted by their true value, the largest first."""
 
     def to_dict(self, rows: int | None = None) -> dict[str, object]:
-        """The simulation as plain data for JSON."""
+        """Return the simulation as plain data for JSON."""
         cells = []
         for i, value in enumerate(self.values):
             row: dict[str, object] = {"value": value}
@@ -158,7 +162,7 @@ class NumericSimulation(SimulationResult[N]):
         return {**self.tried(), "level": self.level, "of": "population", "estimates": cells}
 
     def table(self, rows: int = ROWS_SHOWN) -> str:
-        """Truth and estimates side by side, as text."""
+        """Return a table of the truth beside the estimates, as text."""
         first = next(iter(self.truth.values()))
         ranking = np.argsort(-first, kind="stable") if self.ranked else np.arange(first.size)
         order = ranking[:rows].tolist()
@@ -190,7 +194,7 @@ class NumericSimulation(SimulationResult[N]):
         return "\n".join(lines)
 
     def plot(self, path: PathLike, *, rows: int | None = None, title: str | None = None) -> None:
-        """The last trial beside the truth."""
+        """Draw the last trial beside the truth into the file `path`."""
         self.picture(self.last, self.truth, path, View(self.level, rows=rows), title)
 
 
@@ -206,9 +210,10 @@ def simulate_numeric(
     trials: SimulationSettings,
     measured: Sequence[object] | None = None,
 ) -> NumericSimulation[N]:
-    """Privatise and estimate this crowd some times: each `trial` makes its own reports.
+    """Privatise and estimate the population `crowd` several times; `trial` makes the reports of
+    each.
 
-    Rows are the values of the estimate, or what is `measured` of it, in the order given.
+    The rows are the values of the estimate, or the quantities named in `measured`, in that order.
     """
     count = checked_trials(trials.count)
     source = System() if trials.random is None else trials.random
@@ -243,7 +248,7 @@ def simulate_numeric(
 
 
 def summary_of(mechanism: Mechanism, crowd: SimulatedPopulation, source: RandomSource) -> Summary:
-    """The reports of a crowd, counted."""
+    """Return the summary of the reports of a `crowd`, drawn from `source`."""
     summary = Summary.empty(mechanism)
     for batch in crowd.batches(source):
         summary = summary.update(mechanism.privatize(batch, random=source))
@@ -252,11 +257,11 @@ def summary_of(mechanism: Mechanism, crowd: SimulatedPopulation, source: RandomS
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Simulation(SimulationResult[Estimate]):
-    """What came of some trials on people whose true shares are known.
+    """The result of several trials on people whose true shares are known.
 
-    `frequency` is the mean of the estimates, `error` their root mean square error,
-    `expected` the exact standard error of the unbiased estimate, `coverage` how often the
-    interval of these people held the truth.
+    `frequency` is the mean of the estimates, `error` their root mean squared error, `expected` the
+    exact standard error of the unbiased estimate, and `coverage` the part of the intervals (of
+    these people) that contained the truth.
     """
 
     values: Sequence[int] | Sequence[str]
@@ -267,7 +272,7 @@ class Simulation(SimulationResult[Estimate]):
     coverage: Vector
 
     def to_dict(self, rows: int | None = None) -> dict[str, object]:
-        """The simulation as plain data for JSON."""
+        """Return the simulation as plain data for JSON."""
         names = ("value", "truth", "frequency", "error", "expected_stderr", "coverage")
         vectors = (self.truth, self.frequency, self.error, self.expected, self.coverage)
         cells = zip(self.values, *(vector.tolist() for vector in vectors), strict=True)
@@ -282,7 +287,7 @@ class Simulation(SimulationResult[Estimate]):
         }
 
     def table(self, rows: int = ROWS_SHOWN) -> str:
-        """The values that are most frequent in truth, as text."""
+        """Return a table of the most frequent values, as text."""
         order = np.argsort(-self.truth, kind="stable")[:rows].tolist()
         digits = decimals_for(float(self.expected.min()))
         vectors = (self.truth, self.frequency, self.error, self.expected)
@@ -318,21 +323,21 @@ class Simulation(SimulationResult[Estimate]):
         return "\n".join(lines)
 
     def plot(self, path: PathLike, *, rows: int | None = None, title: str | None = None) -> None:
-        """The last trial beside the truth."""
+        """Draw the last trial beside the truth into the file `path`."""
         from rumor.results.charts import frequency_chart, save_chart
 
         view = View(self.level, of="people", rows=rows)
         save_chart(frequency_chart(self.last, view, title=title, truth=self.truth), path)
 
 
-def repeated(
+def repeat_trials(
     trial: Callable[[int], Estimate],
     truth: Vector,
     expected: Vector,
     people: int,
     trials: SimulationSettings,
 ) -> Simulation:
-    """What came of so many trials, each with its number, on people whose shares are known."""
+    """Return the result of `trials` runs of `trial` on `people` whose shares are `truth`."""
     total, squares, covered = (np.zeros(truth.size) for _ in range(3))
     result: Estimate
     for number in range(checked_trials(trials.count)):

@@ -1,8 +1,8 @@
-"""Estimates of words: which candidates people hold, how often, and how much is something else.
+"""Estimates of words: which candidates were detected, their frequencies, and the share of the rest.
 
-Everything that an Estimate offers, over all candidates in the order they were given; words that
-were not detected have frequency 0. What is listed (tables, charts, files) is the words that
-were detected; in the order "given", every candidate.
+A WordEstimate offers everything that an Estimate offers, over all candidates in the given order;
+words that were not detected have frequency 0. Tables, charts and files list the detected words; in
+the order "given", every candidate.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from rumor.results.rows import Column
 from rumor.results.selection import split_tails
 from rumor.results.view import ROWS_SHOWN, Order, View, Wishes, viewed
 
-# Smaller p-values are not told apart in tables.
+# Smaller p-values are printed as "below" this one.
 _TINY = 1e-12
-# Lower tails spend this part of what they may, since p-values are not perfect: the penalty and the
-# trimmed bits know the word.
+# Lower tails spend this part of their error rate, since the p-values are approximate: penalty and
+# trimmed bits depend on the word.
 _KEPT = 0.5
 
 
@@ -34,10 +34,10 @@ _KEPT = 0.5
 class WordEstimate(Estimate):
     """Candidate words with their frequencies, and which of them were detected.
 
-    `unbiased` is, for words detected, least squares on these words; for the others, the
-    de-biased estimate. An interval of a word chosen beforehand covers with its level. Words that
-    are listed because they were detected came out high, and what lists them widens their
-    intervals below, so that of the words found as many are covered as the level says.
+    For a detected word, `unbiased` is least squares on the detected words; for any other, the de-
+    biased estimate. The interval of a word named in advance covers with its level. Detected words
+    are a selection of high estimates, so the lower ends of their intervals are widened: of the
+    words listed, the part that the level states is covered.
     """
 
     LISTING: ClassVar[Order] = "estimate"
@@ -58,7 +58,7 @@ class WordEstimate(Estimate):
     other_stderr: float
     level: float
     controls: str
-    """What the level bounds, in words."""
+    """A phrase that says which error rate the level bounds."""
     alarms: tuple[str, ...] = ()
 
     @property
@@ -67,7 +67,7 @@ class WordEstimate(Estimate):
         return [str(word) for word in self.values]
 
     def found(self) -> dict[str, float]:
-        """The detected words with their frequencies, the most frequent first."""
+        """The frequencies of the detected words by word, the most frequent first."""
         return {str(self.values[i]): float(self.frequency[i]) for i in self._order()}
 
     def _order(self) -> list[int]:
@@ -75,20 +75,23 @@ class WordEstimate(Estimate):
         return [int(i) for i in there[np.argsort(-self.frequency[there], kind="stable")]]
 
     def ranking(self, rows: int | None = ROWS_SHOWN) -> list[int]:
-        """The indices of the detected words, the most frequent first."""
+        """Return the indices of the detected words, the most frequent first, at most `rows`."""
         return self._order()[:rows]
 
     def _tails(self, rows: Rows, view: View) -> Tails:
-        """Split: the other words that were detected, of all candidates.
+        """Return the tails of each row's interval, unequal for the sake of selection.
 
-        A word that nobody holds raised the number of words found itself. Where few are found, that
-        is much of it: of all words found in many such decodes too many would be missed.
+        A word that nobody has may be among the detected words and so raise their number. Where few
+        words are detected this is a large part of them, and without the split too many intervals
+        would miss.
         """
         others = int(self.detected.sum()) - 1
         return split_tails(view.level, rows.size, _KEPT * others, len(self.values))
 
     def cells(self, rows: Sequence[int], view: View) -> dict[str, Column]:
-        """Columns: value, frequency, low, high, unbiased, stderr, p_value, detected."""
+        """Return the columns value, frequency, low, high, unbiased, stderr, p_value and
+        detected.
+        """
         places = np.asarray(rows, dtype=np.intp)
         return {
             **super().cells(rows, view),
@@ -97,7 +100,7 @@ class WordEstimate(Estimate):
         }
 
     def extra_fields(self, view: View) -> dict[str, object]:
-        """What there is to say beside the words, as plain data."""
+        """Return the footer fields beside the words, as plain data."""
         return {
             "candidates": len(self.values),
             "detected": int(self.detected.sum()),
@@ -109,7 +112,7 @@ class WordEstimate(Estimate):
         }
 
     def table(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
-        """The detected words as text, with their intervals, and what is left."""
+        """Return the detected words as text, with their intervals and the share of other words."""
         seen = viewed(view, wishes).on_screen()
         order = self.listed(seen)
         lines = self._body(order, seen)
@@ -121,6 +124,7 @@ class WordEstimate(Estimate):
             f"everything else: {percent(self.other, digits)} "
             f"(std. error {percent(self.other_stderr, digits)})",
             *self.footer(seen),
+            *self.warnings,
             *(f"caution: {alarm}" for alarm in self.alarms),
         ]
         return "\n".join(lines)
@@ -130,7 +134,7 @@ class WordEstimate(Estimate):
         return [self._how_found(), *super().footer(view)]
 
     def _how_found(self) -> str:
-        """Return the number of words found and tested, and what bounds the errors."""
+        """Return the number of words detected and tested, and the error rate that is bounded."""
         return (
             f"{int(self.detected.sum()):,} of {len(self.values):,} candidates detected; "
             f"{self.controls}"

@@ -1,4 +1,4 @@
-"""Lists of words: those to look for, and those that the people of a table hold."""
+"""Lists of words: candidates from a file, and the words that the people of a table have."""
 
 from __future__ import annotations
 
@@ -18,13 +18,15 @@ from rumor.kinds.reading import Reader, TableAnswers
 
 
 def default_cache() -> Path:
-    """Where maps are kept for this user unless another directory is named."""
+    """Return the default directory of cached maps for this user."""
     base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     return Path(base).expanduser() / "rumor" / "candidates"
 
 
 def checked_words(words: object) -> Sequence[str]:
-    """A column of distinct, non-empty texts (distinct also after Unicode normalisation)."""
+    """Return `words` checked: distinct, non-empty texts, distinct also after Unicode
+    normalisation.
+    """
     if words is None:
         raise InputError("decoding words needs candidates, a list of texts; got none")
     if isinstance(words, (str, bytes)) or not isinstance(words, Iterable):
@@ -57,7 +59,7 @@ def checked_words(words: object) -> Sequence[str]:
 
 
 def read_words(path: PathLike) -> list[str]:
-    """The candidates in a text file: UTF-8, a word to a line."""
+    """Return the candidates in the text file `path`: UTF-8, one word a line."""
     file = Path(path)
     try:
         data = file.read_bytes()
@@ -95,7 +97,9 @@ def _normal(word: str, position: int) -> str:
 
 
 def read_words_held(words: Reader, held: TableAnswers) -> Counter[str]:
-    """How many people hold each word: from columns value and count, or from raw answers."""
+    """Return the number of people for each of `words`, from columns value and count or from raw
+    answers.
+    """
     found: Counter[str] = Counter()
     for cells, numbers in words.read_with_counts(held):
         texts = [_text(held.table, word) for word in cells.to_pylist()]

@@ -18,7 +18,7 @@ from rumor.core.types import Vector
 from rumor.kinds.keyvalue.fit.linear import most_likely
 from rumor.kinds.keyvalue.fit.pooled import MODELS, posterior_means
 from rumor.kinds.keyvalue.fit.published import (
-    calibrated,
+    calibrate,
     published_em,
     responsibilities,
 )
@@ -108,13 +108,13 @@ def as_published(epsilon: float, people: int, f: Vector, m: Vector, random: Rand
     first: Vector | None = None
     while True:
         counts_ = draw_counts(round_, f, m, people, random)
-        shares, means = calibrated(round_, counts_)
+        shares, means = calibrate(round_, counts_)
         first = shares if first is None else first
         if round_.round == round_.rounds:
             break
         round_ = round_.next(np.nan_to_num(means))
     return {
-        "PrivKV": calibrated(privkv, counts),
+        "PrivKV": calibrate(privkv, counts),
         "EM": (frequency, mean),
         "PrivKVM3": (first, means),
     }
@@ -315,7 +315,7 @@ def unidentified(parameters: Parameters, trials: int, seed: int) -> Numbers:
         found[f"share, EM {name}"] = [held]
     plus, minus = (np.rint(1e12 * outputs[:, i]).astype(np.int64) for i in (0, 1))
     counts = KeyCounts(plus, minus, np.array([10**12]))
-    found["PrivKV"] = [float(calibrated(privkv, counts)[1][0])]
+    found["PrivKV"] = [float(calibrate(privkv, counts)[1][0])]
     f_hat, s_hat = most_likely(counts, privkv.rates)
     found["three states"] = [float(s_hat[0] / f_hat[0])]
     return found

@@ -25,8 +25,14 @@ from rumor.kinds.joint.fit.association import (
     odds_ratio,
     ratio_to_independence,
 )
-from rumor.kinds.joint.fit.bayes import margins, nearest_table, shrunk, weight_of_model
-from rumor.kinds.joint.fit.linear import Moments, Seen, TableCoordinates, linear, linked_table
+from rumor.kinds.joint.fit.bayes import margins, nearest_table, table_posterior, weight_of_model
+from rumor.kinds.joint.fit.linear import (
+    Moments,
+    ObservedTable,
+    TableCoordinates,
+    linear,
+    linked_table,
+)
 from rumor.mechanisms.summary import Summary
 
 SIZES = (2, 3)
@@ -162,8 +168,8 @@ def test_tables_seen_apart_are_averaged_by_their_precision() -> None:
     """Generalised least squares over all free shares, margins asked alone among them."""
     alone = np.array([0.45, 0.55])
     seen = [
-        Seen((0, 1), known(300.0)),
-        Seen((0,), Moments(alone, (np.diag(alone) - np.outer(alone, alone)) / 500.0)),
+        ObservedTable((0, 1), known(300.0)),
+        ObservedTable((0,), Moments(alone, (np.diag(alone) - np.outer(alone, alone)) / 500.0)),
     ]
     found = linear(SIZES, seen)
     # Free cells: all but the last, which is 1 less the others.
@@ -254,7 +260,7 @@ def models(table: Moments) -> tuple[Vector, float]:
 @pytest.mark.parametrize("people", [30.0, 900.0])
 def test_the_drawn_table_is_the_average_of_its_models(people: float) -> None:
     table = known(people)
-    found = shrunk(table, SIZES)
+    found = table_posterior(table, SIZES)
     mean, independence = models(table)
     np.testing.assert_allclose(found.mean, mean, atol=1e-9)
     assert found.independence == pytest.approx(independence, rel=1e-6)
@@ -285,7 +291,7 @@ def test_the_nearest_table_minimises_its_metric() -> None:
 def test_the_weight_of_the_drawn_table_is_that_of_its_risk() -> None:
     """Inside, the plain table is what was seen: no distance, and all five degrees of freedom."""
     plain = known(200.0)
-    drawn = shrunk(plain, SIZES)
+    drawn = table_posterior(plain, SIZES)
     basis = np.linalg.qr(np.column_stack([np.ones(6), np.eye(6)[:, :5]]))[0][:, 1:]
     away = basis.T @ (plain.mean - nearest_table(drawn))
     noise = basis.T @ plain.covariance @ basis

@@ -26,10 +26,17 @@ from rumor.kinds.joint.fit.bayes import (
     margin_sums,
     margins,
     nearest_table,
-    shrunk,
+    table_posterior,
     weight_of_model,
 )
-from rumor.kinds.joint.fit.linear import Moments, Seen, TableCoordinates, contrasts, linear, seen_in
+from rumor.kinds.joint.fit.linear import (
+    Moments,
+    ObservedTable,
+    TableCoordinates,
+    contrasts,
+    linear,
+    observed_tables,
+)
 from rumor.mechanisms.mixed.mixed import Mixed
 from rumor.mechanisms.subset_selection import SubsetSelection
 
@@ -40,14 +47,14 @@ INDEPENDENT: Vector = np.kron(np.array([0.2, 0.3, 0.5]), np.array([0.1, 0.2, 0.3
 )
 
 
-def expected(mixed: Mixed, truth: Vector, people: float) -> list[Seen]:
+def expected(mixed: Mixed, truth: Vector, people: float) -> list[ObservedTable]:
     """What each component would see of a table without chance."""
     whole, found = truth.reshape(mixed.parts.sizes), []
     for one in mixed.components:
         others = tuple(set(range(mixed.parts.count)) - set(one.asks))
         table = whole.sum(axis=others).ravel()
         noise = one.oracle.covariance(table, 1) / (people * float(one.share))
-        found.append(Seen(one.asks, Moments(table, noise)))
+        found.append(ObservedTable(one.asks, Moments(table, noise)))
     return found
 
 
@@ -87,7 +94,9 @@ def test_margins_that_were_asked_alone_mend_the_table() -> None:
     seen = expected(mixed, DEPENDENT, 10_000)
     rng = np.random.default_rng(5)
     seen = [
-        Seen(one.asks, Moments(rng.multivariate_normal(one.table.mean, one.table.covariance), c))
+        ObservedTable(
+            one.asks, Moments(rng.multivariate_normal(one.table.mean, one.table.covariance), c)
+        )
         for one in seen
         for c in [one.table.covariance]
     ]
@@ -123,12 +132,12 @@ def test_independence_is_found_where_it_is_and_nowhere_else() -> None:
     mixed = Mixed(parts=SIZES, epsilon=2.0)
     together = linear(SIZES, expected(mixed, DEPENDENT, 50_000)).pair((0, 1))
     apart = linear(SIZES, expected(mixed, INDEPENDENT, 50_000)).pair((0, 1))
-    assert shrunk(together, SIZES).independence < 1e-6
-    model = shrunk(apart, SIZES)
+    assert table_posterior(together, SIZES).independence < 1e-6
+    model = table_posterior(apart, SIZES)
     assert model.independence > 0.9
     # With no noise to shrink away from, both are where they are.
     np.testing.assert_allclose(model.mean, INDEPENDENT, atol=1e-9)
-    np.testing.assert_allclose(shrunk(together, SIZES).mean, DEPENDENT, atol=2e-3)
+    np.testing.assert_allclose(table_posterior(together, SIZES).mean, DEPENDENT, atol=2e-3)
     assert np.trace(model.covariance) < 0.6 * np.trace(apart.covariance)
 
 
@@ -174,9 +183,9 @@ def test_tables_of_several_pairs_have_the_same_margins() -> None:
         27, size=3_000, p=np.random.default_rng(5).dirichlet(np.ones(27))
     )
     counted = mixed.counted(mixed.tally(mixed.privatize(people, random=Seeded(6))))
-    found = linear((3, 3, 3), seen_in(counted))
+    found = linear((3, 3, 3), observed_tables(counted))
     known = {
-        pair: averaged(found.pair(pair), shrunk(found.pair(pair), (3, 3)))
+        pair: averaged(found.pair(pair), table_posterior(found.pair(pair), (3, 3)))
         for pair in found.coordinates.pairs
     }
     tables, agreed = consistent_tables(known, (3, 3, 3))
@@ -195,8 +204,8 @@ def test_the_drawn_table_weighs_where_it_has_less_risk() -> None:
     for name, truth in (("diagonal", diagonal), ("even", even)):
         people = rng.choice(64, size=30_000, p=truth)
         counted = mixed.counted(mixed.tally(mixed.privatize(people, random=Seeded(8))))
-        plain = linear(sizes, seen_in(counted)).pair((0, 1))
-        drawn = shrunk(plain, sizes)
+        plain = linear(sizes, observed_tables(counted)).pair((0, 1))
+        drawn = table_posterior(plain, sizes)
         weights[name] = weight_of_model(plain, drawn)
         ways: dict[str, list[tuple[float, Moments]]] = {
             "both": averaged(plain, drawn),
@@ -228,7 +237,7 @@ def trials(sizes: tuple[int, int], truth: Vector, count: int, seed: int) -> list
     for _ in range(count):
         people = rng.choice(truth.size, size=20_000, p=truth)
         counted = mixed.counted(mixed.tally(mixed.privatize(people, random=source)))
-        found.append(linear(sizes, seen_in(counted)).pair((0, 1)))
+        found.append(linear(sizes, observed_tables(counted)).pair((0, 1)))
     return found
 
 
@@ -325,8 +334,8 @@ def strengths(rule: str, rounds: int, seed: int) -> tuple[int, list[float]]:
         people = round(math.exp(rng.uniform(math.log(50), math.log(20_000))))
         cells = rng.choice(truth.size, size=people, p=truth)
         counted = mixed.counted(mixed.tally(mixed.privatize(cells, random=source)))
-        one = linear(sizes, seen_in(counted)).pair((0, 1))
-        found = cramers_v(one, sizes, nearest_table(shrunk(one, sizes)), 0.95)
+        one = linear(sizes, observed_tables(counted)).pair((0, 1))
+        found = cramers_v(one, sizes, nearest_table(table_posterior(one, sizes)), 0.95)
         true = strength_of(truth, sizes)
         held += found.low - 1e-9 <= true <= found.high + 1e-9
         widths.append(found.high - found.low)
@@ -396,7 +405,7 @@ def test_a_table_with_empty_rows_has_an_answer_however_little_noise_there_is(
     covariance = noise * spread @ spread.T / 36
     mean = np.kron(rows, columns) + rng.multivariate_normal(np.zeros(36), covariance)
     plain = Moments(mean, covariance)
-    drawn = shrunk(plain, (6, 6))
+    drawn = table_posterior(plain, (6, 6))
     values = np.linalg.eigvalsh(drawn.covariance)
     assert values.min() >= -1e-12 * values.max()
     table = averaged_table(averaged(plain, drawn))

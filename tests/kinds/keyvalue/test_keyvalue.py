@@ -16,7 +16,7 @@ from rumor.core.errors import InputError
 from rumor.kinds.keyvalue.fit.linear import LinearKeys, most_likely
 from rumor.kinds.keyvalue.fit.pooled import KNOTS, MODELS, KeyGrid, hats, posterior_means
 from rumor.kinds.keyvalue.fit.published import (
-    calibrated,
+    calibrate,
     published_em,
     responsibilities,
     state_em,
@@ -80,7 +80,7 @@ def test_em_run_to_convergence_is_clipping() -> None:
     f, m = data_set("gaussian", random)
     counts = draw_counts(privkv, f, m, 100_000, random)
     frequency, _, rounds = published_em(privkv, counts, threshold=1e-9)
-    clipped = np.clip(calibrated(privkv, counts)[0], 0, 1)
+    clipped = np.clip(calibrate(privkv, counts)[0], 0, 1)
     assert rounds > 50
     assert np.abs(frequency - clipped).max() < 1e-3
     inside = (clipped > 0.02) & (clipped < 0.98)
@@ -99,7 +99,7 @@ def test_the_four_state_mean_is_not_identified() -> None:
     )
     big = (y[0] * 1e12).round().astype(np.int64)
     counts = KeyCounts(big[:1], big[1:2], np.array([big.sum()]))
-    assert calibrated(privkv, counts)[1][0] == pytest.approx(-0.24, abs=0.01)
+    assert calibrate(privkv, counts)[1][0] == pytest.approx(-0.24, abs=0.01)
     f_hat, s_hat = most_likely(counts, rates)
     assert s_hat[0] / f_hat[0] == pytest.approx(m, abs=1e-4)
 
@@ -267,7 +267,7 @@ def test_it_says_where_it_knows_nothing() -> None:
     result = rumor.estimate(mechanism, mechanism.privatize(table, random=rumor.Seeded(4)))
     assert result.mean_known.tolist() == [True, False, False]
     assert result.frequency_known.all()
-    assert "? marks answers that are no better than the prior: 2 in all" in str(result)
+    assert "? marks estimates that rest on the prior alone: 2" in str(result)
     low, high = result.interval(quantity="mean")
     assert (low[1], high[1]) == (-1.0, 1.0)
 

@@ -31,9 +31,14 @@ from rumor.kinds.keyvalue.fit.pooled import (
     log_likelihood,
     posterior_means,
 )
-from rumor.kinds.keyvalue.fit.published import calibrated, of_states, responsibilities, state_em
+from rumor.kinds.keyvalue.fit.published import (
+    calibrate,
+    frequencies_and_means,
+    responsibilities,
+    state_em,
+)
 from rumor.kinds.keyvalue.intervals import FewMeans, KeyIntervals
-from rumor.kinds.set.fit import beta_laws, pair_shares, pareto_laws, shrunk, with_trials
+from rumor.kinds.set.fit import beta_laws, pair_shares, pareto_laws, posterior_shares, with_trials
 from rumor.mechanisms.keyvalue import KeyCounts, KeyRates
 from rumor.mechanisms.sets import PairCounts, pair_weights
 from rumor.mechanisms.support import ItemCounts
@@ -115,7 +120,7 @@ def test_linear_estimates_are_unbiased_exactly() -> None:
 def test_calibration_as_it_was_printed() -> None:
     mechanism = rumor.PrivKV(keys=4, epsilon=3.0)
     p1, p2 = mechanism.key_truth / 2**64, mechanism.value_truth / 2**64
-    frequency, mean = calibrated(mechanism, COUNTS)
+    frequency, mean = calibrate(mechanism, COUNTS)
     for key in range(4):
         plus, minus, _ = seen_of(key)
         seen, trials = plus + minus, COUNTS.trials[key]
@@ -140,7 +145,7 @@ def test_em_moves_by_bayes_rule() -> None:
     alone = [state_em(channel, row[None], threshold=1e-4) for row in shares]
     np.testing.assert_allclose(both, np.concatenate([one for one, _ in alone]))
     assert most == max(rounds for _, rounds in alone)
-    frequency, mean = of_states(np.array([[0.3, 0.1, 0.6]]))
+    frequency, mean = frequencies_and_means(np.array([[0.3, 0.1, 0.6]]))
     assert (frequency[0], mean[0]) == pytest.approx((0.4, 0.5))
 
 
@@ -408,6 +413,6 @@ def test_shares_of_options_are_averages_over_laws(options: int) -> None:
         posterior = CountTable(items, grid).apart(laws)
         weights = np.exp(posterior.evidence - posterior.evidence.max())
         means = posterior.means @ (weights / weights.sum())
-        share, told = shrunk(items)
+        share, told = posterior_shares(items)
         np.testing.assert_allclose(share, means[CountTable(items, grid).where])
         assert told["estimator"] == "empirical Bayes"

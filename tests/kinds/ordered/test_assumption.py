@@ -16,7 +16,7 @@ from rumor.cli import main
 from rumor.contract.collection import Collection
 from rumor.core.errors import InputError
 from rumor.kinds import kind_of
-from rumor.kinds.ordered.measured import PointEstimate
+from rumor.kinds.ordered.point_estimate import PointEstimate
 from rumor.kinds.ordered.result import QUANTILES, OrderedEstimate
 from rumor.mechanisms.wave.wave import Wave
 from tests.kinds.ordered.test_bounds import bracketed, zero_inflated

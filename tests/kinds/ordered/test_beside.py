@@ -11,7 +11,7 @@ import pytest
 from rumor.core.errors import InputError
 from rumor.core.types import Vector
 from rumor.kinds.ordered.compare import smooth_test
-from rumor.kinds.ordered.fit.em import WrittenOut, em, ems, linear_mean, smoothed
+from rumor.kinds.ordered.fit.em import WrittenOut, average_neighbours, em, ems, linear_mean
 from rumor.kinds.ordered.fit.forecast import FOUND, forecast
 from rumor.mechanisms.wave.band import Band
 
@@ -78,9 +78,11 @@ def test_em_ends_where_the_likelihood_is_largest() -> None:
 
 
 def test_ems_smooths_after_every_iteration() -> None:
-    np.testing.assert_allclose(smoothed(np.array([0.0, 0, 1, 0, 0])), [0, 0.25, 0.5, 0.25, 0])
+    np.testing.assert_allclose(
+        average_neighbours(np.array([0.0, 0, 1, 0, 0])), [0, 0.25, 0.5, 0.25, 0]
+    )
     ends = np.array([2 / 3, 1 / 4, 0])
-    np.testing.assert_allclose(smoothed(np.array([1.0, 0, 0])), ends / ends.sum())
+    np.testing.assert_allclose(average_neighbours(np.array([1.0, 0, 0])), ends / ends.sum())
     band = wave(40, 12)
     law = np.zeros(40)
     law[20] = 1.0
@@ -91,7 +93,7 @@ def test_ems_smooths_after_every_iteration() -> None:
     once = ems(band, counts, iterations=1)
     even = np.full(40, 1 / 40)
     moved = even * band.adjoint(counts / band.forward(even))
-    np.testing.assert_allclose(once, smoothed(moved / moved.sum()), rtol=1e-12)
+    np.testing.assert_allclose(once, average_neighbours(moved / moved.sum()), rtol=1e-12)
     assert plain.max() > 2 * smooth.max()
 
 

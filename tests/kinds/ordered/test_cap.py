@@ -52,7 +52,7 @@ def test_a_plan_takes_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     said = json.loads(capsys.readouterr().out)
     assert {**told, "cap": None} == {**said, "cap": None}
     assert main([*asked, "--cap-from", str(file)]) == 0
-    assert f"The cap, {cap}, is the number that 90% hold" in capsys.readouterr().out
+    assert f"Cap {cap}: the 90% quantile of" in capsys.readouterr().out
     assert main([*asked, "--cap-from", str(file), "--cap", "3"]) == 2
     assert "got both" in capsys.readouterr().err
 

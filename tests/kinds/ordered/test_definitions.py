@@ -19,10 +19,10 @@ from rumor.kinds.ordered.compare import smooth_test
 from rumor.kinds.ordered.fit import atoms, steps
 from rumor.kinds.ordered.fit.average import fit_ordered
 from rumor.kinds.ordered.fit.bounds import Bounds, Sides, unbiased_weights
-from rumor.kinds.ordered.fit.curve import Curve, Places, interval_of, reached
+from rumor.kinds.ordered.fit.curve import CumulativeCurve, Places, interval_of, reached
 from rumor.kinds.ordered.fit.em import linear_mean
 from rumor.kinds.ordered.fit.forecast import forecast, mean_error
-from rumor.kinds.ordered.fit.likelihood import Seen
+from rumor.kinds.ordered.fit.likelihood import BandCounts
 from rumor.kinds.ordered.fit.search import climb
 from rumor.kinds.ordered.fit.shapes import FLAT, UNORDERED, basis, families
 from rumor.mechanisms.wave.band import Band
@@ -101,10 +101,10 @@ def scale_of(kind: str) -> Scale:
     return made[kind]().scale
 
 
-def curve_of(kind: str, spread: bool, law: Vector = LAW, width: float = 0.03) -> Curve:
+def curve_of(kind: str, spread: bool, law: Vector = LAW, width: float = 0.03) -> CumulativeCurve:
     middle = np.cumsum(law)
     sides = Sides(middle - 0.02, np.full(8, width), middle + 0.01, np.full(8, 2 * width))
-    return Curve(scale_of(kind), law, sides, spread)
+    return CumulativeCurve(scale_of(kind), law, sides, spread)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.9, 1.0])
@@ -141,7 +141,7 @@ def test_quantiles_in_the_units_of_their_scale(share: float) -> None:
 def test_the_largest_value_may_be_the_first_that_all_may_have_reached() -> None:
     """Nobody need hold more than a value where everybody may be at it or below."""
     law = np.array([0.0, 0.5, 0.5, 0.0, 0.0, 0.0, 0.0, 0.0])
-    exact = Curve(scale_of("labels"), law, Sides.around(np.cumsum(law), np.zeros(8)))
+    exact = CumulativeCurve(scale_of("labels"), law, Sides.around(np.cumsum(law), np.zeros(8)))
     assert exact.quantile(1.0, 1.96) == (3.0, 3.0, 8.0)
     assert exact.quantile(0.5, 1.96) == (2.0, 2.0, 2.0)
     assert exact.quantile(0.0, 1.96) == (1.0, 1.0, 1.0)
@@ -149,18 +149,18 @@ def test_the_largest_value_may_be_the_first_that_all_may_have_reached() -> None:
 
 def test_curves_are_put_together_by_weight_and_by_noise() -> None:
     one, other = curve_of("bins", True), curve_of("bins", False, LAW[::-1], 0.06)
-    both = Curve.weighted([one, other], [0.25, 0.75])
+    both = CumulativeCurve.weighted([one, other], [0.25, 0.75])
     np.testing.assert_allclose(both.frequency, 0.25 * LAW + 0.75 * LAW[::-1])
     np.testing.assert_allclose(both.sides.low, 0.25 * one.sides.low + 0.75 * other.sides.low)
     assert both.spread is False
     # The last position's share is 1 for sure, and has no part in the noise.
     assert one.variance == pytest.approx((0.03**2 + 0.06**2) / 2)
-    pooled = Curve.pooled([one, other])
+    pooled = CumulativeCurve.pooled([one, other])
     np.testing.assert_allclose(pooled.frequency, 0.8 * LAW + 0.2 * LAW[::-1])
     assert [one.position(share) for share in (0.0, 0.3, 0.7, 1.0)] == [0, 2, 4, 6]
 
 
-def away(curve: Curve, share: float, position: int) -> float:
+def away(curve: CumulativeCurve, share: float, position: int) -> float:
     """How many deviations the share lies outside of what the function is within a position."""
     low, off_low = curve.sides.low, curve.sides.low_deviation
     high, off_high = curve.sides.high, curve.sides.high_deviation
@@ -374,7 +374,7 @@ def test_laws_are_those_that_are_listed() -> None:
 
 def test_each_law_is_fitted_to_its_top_and_weighed_by_laplace() -> None:
     """The penalised likelihood at its top by another optimiser, and half the log-determinants."""
-    seen = Seen(BAND, counts())
+    seen = BandCounts(BAND, counts())
     group = climb(seen, cost=0.7)
     checked = 0
     for one in group.fits[::3]:

@@ -14,7 +14,7 @@ from rumor.core.types import Vector
 from rumor.kinds.ordered.fit import atoms, steps
 from rumor.kinds.ordered.fit.average import OrderedFit, checked_spacings, fit_ordered
 from rumor.kinds.ordered.fit.em import linear_mean
-from rumor.kinds.ordered.fit.likelihood import Seen, fit
+from rumor.kinds.ordered.fit.likelihood import BandCounts, fit
 from rumor.kinds.ordered.fit.shapes import ATOM_VARIANCE, Marks, Shape, Step, families
 from rumor.kinds.ordered.fit.staircase import staircase
 from rumor.mechanisms.wave.band import Band
@@ -205,7 +205,7 @@ def test_gains_are_what_adding_gains() -> None:
     ):
         shape = own or Shape(30, families(30)[2][3], (Step(12),))
         chances = band.forward(real / real.sum())
-        seen = Seen(band, np.random.default_rng(7).multinomial(200_000, chances))
+        seen = BandCounts(band, np.random.default_rng(7).multinomial(200_000, chances))
         member = fit(seen, Shape(30, shape.law))
         if own:
             gain, weight = atoms.gains(seen, member)
@@ -239,7 +239,7 @@ def test_plateaus_are_found_where_they_end() -> None:
     law = np.where((place >= 6) & (place < 22) | (place >= 38) & (place < 58), 1 / 36, 0.0)
     counts = np.random.default_rng(12).multinomial(300_000, band.forward(law))
     found = fit_ordered(band, counts)
-    assert staircase(Seen(band, counts), -math.inf, 6.0) == (6, 22, 38, 58)
+    assert staircase(BandCounts(band, counts), -math.inf, 6.0) == (6, 22, 38, 58)
     # Curves alone leave .002 and more.
     assert distance(found.frequency, law) < 0.0015
     assert found.frequency[law == 0].sum() < 0.01

@@ -16,7 +16,7 @@ from rumor.contract.collection import Collection
 from rumor.core.errors import InputError
 from rumor.core.types import Vector
 from rumor.kinds.ordered.fit.bounds import Sides
-from rumor.kinds.ordered.fit.curve import Curve
+from rumor.kinds.ordered.fit.curve import CumulativeCurve
 from rumor.mechanisms.wave.wave import Wave
 
 SHARES = (0.1, 0.25, 0.5, 0.75, 0.9)
@@ -145,7 +145,7 @@ def test_a_quantile_is_exact_only_where_its_function_leaps() -> None:
     """Nine tenths at one value: the median is that value, with an interval of no length."""
     law = np.zeros(101)
     law[40], law[[10, 70]] = 0.9, 0.05
-    curve = Curve(WHOLE.scale, law, Sides.around(np.cumsum(law), np.full(101, 0.02)))
+    curve = CumulativeCurve(WHOLE.scale, law, Sides.around(np.cumsum(law), np.full(101, 0.02)))
     assert curve.quantile(0.5, 1.96) == (40.0, 40.0, 40.0)
     assert curve.quantile(0.95, 1.96)[1:] == (40.0, 70.0)
     assert curve.places(0.5).less(curve.places(0.5), 1.96) == (0.0, 0.0)

@@ -11,7 +11,7 @@ from scipy.integrate import quad
 from rumor.core.errors import InputError
 from rumor.core.types import Vector
 from rumor.kinds.ordered.fit import likelihood
-from rumor.kinds.ordered.fit.likelihood import Seen, fit, penalised
+from rumor.kinds.ordered.fit.likelihood import BandCounts, fit, penalised
 from rumor.kinds.ordered.fit.shapes import Marks, Shape, Step, basis, families
 from rumor.mechanisms.wave.band import Band
 
@@ -30,7 +30,7 @@ def drawn(band: Band, law: Vector, people: int, seed: int) -> Vector:
 def test_products_are_those_of_the_matrix(domain: int, window: int) -> None:
     band = wave(domain, window)
     rng = np.random.default_rng(domain)
-    seen = Seen(band, rng.integers(0, 9, band.outcomes))
+    seen = BandCounts(band, rng.integers(0, 9, band.outcomes))
     assert (seen.block > 1) == (domain == 1700)
     # Row b of the blocked matrix is the sum of the rows of its outputs.
     blocks = np.arange(band.outcomes) // seen.block
@@ -79,7 +79,7 @@ def _shape(domain: int) -> Shape:
 @pytest.mark.parametrize("domain", [12, 90])
 def test_derivatives_are_finite_differences(domain: int) -> None:
     band = wave(domain, domain // 3)
-    seen = Seen(band, drawn(band, np.arange(1.0, domain + 1), 2000, 2))
+    seen = BandCounts(band, drawn(band, np.arange(1.0, domain + 1), 2000, 2))
     shape = _shape(domain)
     here = np.random.default_rng(3).normal(0, 0.3, shape.size)
     outputs = seen.forward(shape.frequency(here))
@@ -114,7 +114,7 @@ def test_columns_beside_the_curve_are_weighed_too(domain: int) -> None:
 def test_newtons_step_solves_the_second_derivative() -> None:
     domain = 12
     band = wave(domain, 4)
-    seen = Seen(band, drawn(band, np.arange(1.0, domain + 1), 2000, 2))
+    seen = BandCounts(band, drawn(band, np.arange(1.0, domain + 1), 2000, 2))
     shape = _shape(domain)
     here = fit(seen, shape).parameters + 0.02
 
@@ -138,7 +138,7 @@ def test_newtons_step_solves_the_second_derivative() -> None:
 def test_a_fit_is_at_the_top() -> None:
     domain = 30
     band = wave(domain, 9)
-    seen = Seen(band, drawn(band, np.arange(1.0, domain + 1), 5000, 4))
+    seen = BandCounts(band, drawn(band, np.arange(1.0, domain + 1), 5000, 4))
     found = fit(seen, _shape(domain))
     top = penalised(seen, found.shape, found.parameters, found.outputs)
     rng = np.random.default_rng(5)
@@ -155,7 +155,7 @@ def test_evidence_is_the_integral_of_the_likelihood() -> None:
     band = wave(2, 1)
     counts = np.array([55_000.0, 45_000.0])
     level = float(counts @ np.log(counts / counts.sum()))
-    seen = Seen(band, counts)
+    seen = BandCounts(band, counts)
     law = families(2)[1][4]
     found = fit(seen, Shape(2, law))
     # theta = (c + u/2, c - u/2): c integrates to 1, so u is left, a Gaussian with the precision
@@ -186,6 +186,6 @@ def test_counts_that_are_none() -> None:
         ([[1], [2, 3]], "one number for each of the 7 outputs; got a list"),
     ):
         with pytest.raises(InputError, match=words):
-            Seen(band, counts)
+            BandCounts(band, counts)
     with pytest.raises(InputError, match="within the window must be likelier than the others"):
-        Seen(Band(3, 1, 1 / 3, 1 / 3), np.ones(3))
+        BandCounts(Band(3, 1, 1 / 3, 1 / 3), np.ones(3))

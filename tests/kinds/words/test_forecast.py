@@ -18,7 +18,7 @@ from rumor.kinds.words.fit.forecast import (
     require_enough,
 )
 from rumor.kinds.words.fit.found import discover
-from rumor.kinds.words.fit.search import grow
+from rumor.kinds.words.fit.search import search_prefixes
 from rumor.mechanisms.open_words.code import PrefixCode, Symbol
 from rumor.mechanisms.open_words.design import levels_for, open_words
 from rumor.mechanisms.open_words.open_words import OpenWords
@@ -60,7 +60,7 @@ def test_the_trust_of_what_passes_by_chance_is_what_is_drawn() -> None:
     found = []
     for run in range(8):
         mechanism, tally = crowd({}, 20_000, 3.0, 70 + run)
-        found.append(sum(grow(mechanism, mechanism.table(tally)).pool.trust))
+        found.append(sum(search_prefixes(mechanism, mechanism.table(tally)).pool.trust))
     assert Course(mechanism, 20_000, 25).trusted == pytest.approx(np.mean(found), rel=0.15)
 
 

@@ -16,7 +16,7 @@ from rumor.kinds.words.code_tables import shipped_code
 from rumor.kinds.words.fit import prefixes
 from rumor.kinds.words.fit.found import Discovered, discover, interval
 from rumor.kinds.words.fit.prefixes import Grammar
-from rumor.kinds.words.fit.search import POOL, grow, pool_by_level
+from rumor.kinds.words.fit.search import POOL, pool_by_level, search_prefixes
 from rumor.mechanisms.open_words.design import open_words
 from rumor.mechanisms.open_words.open_words import OpenWords
 from rumor.mechanisms.open_words.prefix_hashes import Pieces
@@ -121,12 +121,12 @@ def test_trust_looks_at_earlier_levels_alone(
 ) -> None:
     mechanism, tally, _ = known
     table = mechanism.table(tally).copy()
-    before = grow(mechanism, table).pool
+    before = search_prefixes(mechanism, table).pool
     fingerprint = np.array([mechanism.stems.fingerprints("the")[2]], dtype=np.uint64)
     table[2, np.arange(64), mechanism.stems.rows(fingerprint, 2)[0]] += 40
     trust = [
         {pool.words[i]: pool.trust[i] for i, level in enumerate(pool.level) if level == 2}
-        for pool in (before, grow(mechanism, table).pool)
+        for pool in (before, search_prefixes(mechanism, table).pool)
     ]
     both = trust[0].keys() & trust[1].keys()
     assert len(both) > 10
@@ -158,7 +158,7 @@ def test_words_that_pass_by_chance_are_as_many_as_is_said() -> None:
         sizes = []
         for run in range(4):
             mechanism, tally = crowd({}, 20_000, 3.0, 60 + run, length=length)
-            sizes.append(len(grow(mechanism, mechanism.table(tally)).pool.words))
+            sizes.append(len(search_prefixes(mechanism, mechanism.table(tally)).pool.words))
         # The first levels have fewer words than might pass.
         assert 0.6 * POOL < np.mean(sizes) < POOL + 5 * math.sqrt(POOL / 4)
     growth = Grammar(mechanism.code).growth(mechanism.step, mechanism.levels - 1)
@@ -196,7 +196,7 @@ def test_p_values_of_absent_words_are_uniform_where_supports_are_few() -> None:
     found: list[float] = []
     for run in range(20):
         mechanism, tally = crowd({}, 3_000, 4.0, 500 + run)
-        found += _p_values(grow(mechanism, mechanism.table(tally), beam=200)).tolist()
+        found += _p_values(search_prefixes(mechanism, mechanism.table(tally), beam=200)).tolist()
     p = np.array(found)
     assert p.size > 1000
     for x in (0.2, 0.05, 0.01):
@@ -234,7 +234,7 @@ def test_no_reports_give_no_words() -> None:
 
 def test_thresholds_let_as_many_pass_as_the_beam_says() -> None:
     mechanism, tally = crowd({}, 20_000, 2.0, 8)
-    grown = grow(mechanism, mechanism.table(tally), beam=100)
+    grown = search_prefixes(mechanism, mechanism.table(tally), beam=100)
     # About 100 of each level pass by chance and most of those go on; all have 128 extensions.
     later: NDArray[np.int64] = grown.candidates[2:-1] // 128
     assert (later > 30).all()

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from rumor.core.types import Vector
 from rumor.estimators.multiple_testing import benjamini_hochberg
 from rumor.kinds.words.fit.found import carved_p_values
-from rumor.kinds.words.fit.search import LEAST_TRUST, passed, threshold_for, weights
+from rumor.kinds.words.fit.search import LEAST_TRUST, select_survivors, threshold_for, weights
 
 
 def test_thresholds_are_those_that_a_part_passes_by_chance() -> None:
@@ -25,7 +25,7 @@ def test_weights_are_one_on_average() -> None:
 
 def test_equal_trust_is_one_threshold_for_all() -> None:
     deviates = np.random.default_rng(0).standard_normal(1000)
-    going = passed(deviates, np.full(1000, 0.3), beam=20)
+    going = select_survivors(deviates, np.full(1000, 0.3), beam=20)
     assert np.allclose(going.threshold, 2.0537, atol=1e-3)
     assert going.rows.tolist() == np.flatnonzero(deviates > going.threshold[0]).tolist()
 
@@ -35,7 +35,7 @@ def test_about_the_beam_passes_by_chance_whatever_is_trusted() -> None:
     rng = np.random.default_rng(1)
     deviates = rng.standard_normal(200_000)
     for trust in (np.ones(200_000), rng.choice([0.05, 1.0], p=[0.9, 0.1], size=200_000)):
-        going = passed(deviates, trust, beam=400)
+        going = select_survivors(deviates, trust, beam=400)
         assert abs(going.rows.size - 400) < 4 * 20
         assert (deviates[going.rows] > going.threshold).all()
 
@@ -43,7 +43,7 @@ def test_about_the_beam_passes_by_chance_whatever_is_trusted() -> None:
 def test_extensions_of_a_trusted_beginning_have_less_to_pass() -> None:
     deviates = np.full(10_000, 2.6)
     trust = np.where(np.arange(10_000) < 100, 1.0, LEAST_TRUST)
-    going = passed(deviates, trust, beam=50)
+    going = select_survivors(deviates, trust, beam=50)
     assert going.rows.tolist() == list(range(100))
     assert (going.threshold < 2.0).all()
 
@@ -52,7 +52,7 @@ def test_what_stands_out_is_trusted_and_what_chance_explains_is_not() -> None:
     rng = np.random.default_rng(2)
     deviates = rng.standard_normal(50_000)
     deviates[:10] = 8.0
-    going = passed(deviates, np.ones(50_000), beam=300)
+    going = select_survivors(deviates, np.ones(50_000), beam=300)
     assert (going.trust[:10] > 0.99).all()
     assert going.trust[10:].mean() < 0.2
     assert going.trust.min() == LEAST_TRUST
@@ -60,13 +60,13 @@ def test_what_stands_out_is_trusted_and_what_chance_explains_is_not() -> None:
 
 def test_more_than_four_times_the_beam_are_cut_at_the_last_that_goes_on() -> None:
     deviates = np.concatenate([np.linspace(4.0, 6.0, 500), np.zeros(20_000)])
-    going = passed(deviates, np.ones(deviates.size), beam=50)
+    going = select_survivors(deviates, np.ones(deviates.size), beam=50)
     assert going.rows.tolist() == list(range(300, 500))
     assert going.threshold == pytest.approx(deviates[300])
 
 
 def test_nobody_passes_where_there_is_nobody() -> None:
-    going = passed(np.zeros(0), np.zeros(0), beam=50)
+    going = select_survivors(np.zeros(0), np.zeros(0), beam=50)
     assert going.rows.size == going.threshold.size == going.trust.size == 0
 
 
@@ -74,13 +74,13 @@ def two_levels(rng: np.random.Generator, held: int) -> tuple[Vector, Vector, NDA
     """p-values, trust and who is held: 400 beginnings of 64 extensions each, three levels."""
     first = rng.standard_normal(400)
     first[:held] += 4.0
-    start = passed(first, np.ones(400), beam=40)
+    start = select_survivors(first, np.ones(400), beam=40)
     parents = np.repeat(start.rows, 64)
     trust = np.repeat(start.trust, 64)
     # The first extension of a beginning that is held is held, and the others of it are not.
     real = (parents < held) & (np.arange(parents.size) % 64 == 0)
     own, after = rng.standard_normal((2, parents.size)) + 2.5 * real
-    going = passed(own, trust, beam=100)
+    going = select_survivors(own, trust, beam=100)
     pooled = (own + after)[going.rows] / np.sqrt(2)
     p = carved_p_values(pooled, np.full(pooled.size, 0.5), going.threshold)
     return p, trust[going.rows], real[going.rows]

@@ -23,7 +23,14 @@ from rumor.kinds.text.fit.candidates import Candidates, candidate_map
 from rumor.kinds.text.fit.lasso import BitShares, Lasso, bit_shares
 from rumor.kinds.text.fit.left_out import LeaveOut, best_fit
 from rumor.kinds.text.fit.refit import refit
-from rumor.kinds.words.fit.found import Looks, discover, interval, look_for, ranked, share_of
+from rumor.kinds.words.fit.found import (
+    PrefixShares,
+    discover,
+    interval,
+    look_for,
+    ranking_shares,
+    share_of,
+)
 from rumor.kinds.words.fit.prefixes import NullLaw, support, variance
 from rumor.mechanisms.open_words.open_words import OpenWords
 from rumor.mechanisms.summary import Summary
@@ -346,7 +353,7 @@ def test_words_are_ranked_by_all_levels_that_agree() -> None:
     share, stderr = np.array([0.2, 0.1, 0.05]), np.array([0.02, 0.03, 0.01])
     stems = np.array([7, 7, 9], dtype=np.uint64)
     seen, error = np.array([0.31, 0.31, 0.06]), np.array([0.02, 0.02, 0.02])
-    found = ranked(share, stderr, [Looks(np.arange(3), stems, seen, error)])
+    found = ranking_shares(share, stderr, [PrefixShares(np.arange(3), stems, seen, error)])
     for word, others in ((0, [1]), (1, [0]), (2, [])):
         rest = sum(share[i] for i in others)
         spread = error[word] ** 2 + sum(stderr[i] ** 2 for i in others)
@@ -354,5 +361,5 @@ def test_words_are_ranked_by_all_levels_that_agree() -> None:
         wanted = (weights[0] * share[word] + weights[1] * (seen[word] - rest)) / sum(weights)
         assert found[word] == pytest.approx(wanted)
     # A level whose residuals are too large for their noise is left out.
-    far = ranked(share, stderr, [Looks(np.arange(3), stems, seen + 0.3, error)])
+    far = ranking_shares(share, stderr, [PrefixShares(np.arange(3), stems, seen + 0.3, error)])
     np.testing.assert_allclose(far, share)

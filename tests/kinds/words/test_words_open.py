@@ -149,7 +149,7 @@ def test_words_are_found_without_a_list() -> None:
         assert abs(share - ENGINES[str(word)] / 20_000) < 4 * error
     assert (found.p_value < 1e-3).all()
     assert found.found().keys() == set(ENGINES)
-    assert "words found of" in found.table()
+    assert "intervals adjusted for detection" in found.table()
     told = found.to_dict()
     assert told["detected"] == 5
     assert told["looked_at"] > 1000  # type: ignore[operator]
@@ -185,7 +185,7 @@ def test_words_too_long_to_be_named_are_counted() -> None:
     found = rumor.estimate(asked, crowd(asked, held, 2))
     assert list(found.values) == ["duck"]
     assert 0.4 < found.longer <= 0.6
-    assert "too long to be named" in found.table()
+    assert "of words are too long to be named" in found.table()
     assert found.other == pytest.approx(1 - found.frequency.sum())
 
 
@@ -212,7 +212,7 @@ def test_a_plan_says_what_is_found_by_length() -> None:
     # Errors fall with the square root, thresholds stay: a hundred times the people, a tenth.
     assert few / many == pytest.approx(10, rel=0.25)
     fakes, note = plan.notes(made.mechanism, 20_000)
-    assert fakes.startswith("Fakes who are ")
+    assert fakes.startswith("Poisoning: fake reports that are ")
     for length in (4, 7, 12):
         assert f"{length} letters" in note
 

@@ -1,4 +1,4 @@
-"""What is compared of choices: the unbiased share of every value, and all of them at once."""
+"""The quantities compared for choices: the unbiased share of every value, and an omnibus test."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rumor.results.counts import ExactIntervals
 def measures(
     oracle: FrequencyOracle, summary: Summary, of: Target, options: Mapping[str, Any]
 ) -> Measures:
-    """A share for each value."""
+    """Return the unbiased share of each value, with its covariance."""
     score = oracle.score(summary.tally, summary.reports)
     values = range(oracle.domain) if oracle.labels is None else oracle.labels
     items = oracle.item_channel(summary.tally, summary.reports)
@@ -28,7 +28,7 @@ def measures(
 
 
 def omnibus_test(first: Summary, second: Summary) -> Overall | None:
-    """Whether any share differs; None where there are too many values for their covariance."""
+    """Return the test whether any share differs; None with too many values for their covariance."""
     sides = [_side(summary) for summary in (first, second)]
     if sides[0][0].domain > MAX_VALUES:
         return None

@@ -1,4 +1,4 @@
-"""Frequencies of a choice: every method with its options, and the estimate that it becomes."""
+"""Frequencies of a choice: every method with its options, and the estimate."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from rumor.results.shares import OracleGroups
 from rumor.results.smallest_share import RareCount
 
 OPTIONS = METHODS
-"""Every method, and its options."""
+"""The methods, each with the names of its options."""
 
 _FITTED = {
     "auto": oracle_auto,
@@ -43,21 +43,21 @@ _FITTED = {
     "em": oracle_em,
 }
 
-# Above this p-value the counts are what equal frequencies would give.
+# Above this p-value of the evenness test, the counts are consistent with equal frequencies.
 _EVEN = 0.05
 
 
 def estimate(
     oracle: FrequencyOracle, data: object, method: str, options: Mapping[str, Any]
 ) -> Estimate:
-    """The frequencies of an oracle's values from reports, a summary of them or both."""
+    """Return the frequencies of an oracle's values from reports, a summary of them or both."""
     chosen = checked_method(method, options, OPTIONS)
     summary = as_summary(oracle, data)
     return estimate_oracle(Material(summary, reports_in(oracle, data)), chosen, options)
 
 
 def estimate_oracle(material: Material, method: str, options: Mapping[str, Any]) -> Estimate:
-    """The frequencies of an oracle's values, by any method."""
+    """Return the frequencies of an oracle's values by any `method`."""
     if method in MENDING:
         return frequency_estimate(material, MENDING[method](material.unbiased), method)
     frequency, told = _FITTED[method](material, **options)
@@ -67,7 +67,7 @@ def estimate_oracle(material: Material, method: str, options: Mapping[str, Any])
 def frequency_estimate(
     material: Material, frequency: Vector, method: str, told: Mapping[str, object] | None = None
 ) -> Estimate:
-    """An Estimate of an oracle's frequencies: any method's answer beside the linear facts."""
+    """Return an Estimate with the given `frequency` and the linear estimate with its intervals."""
     summary, oracle, unbiased = material.summary, material.oracle, material.unbiased
     plausible = np.clip(unbiased, 0.0, 1.0)
     items = oracle.item_channel(summary.tally, summary.reports)
@@ -91,7 +91,7 @@ def frequency_estimate(
 
 
 def _facts(oracle: FrequencyOracle, summary: Summary, method: str) -> dict[str, object]:
-    """Noise level, smallest detectable frequency, and a warning where it is due."""
+    """Return noise level, smallest detectable frequency, poisoning bound, and a warning if due."""
     fakes = bound_poisoning(oracle, summary.reports)
     if method != "inversion":
         plausible = np.clip(oracle.unbiased(summary.tally, summary.reports), 0.0, 1.0)
@@ -108,7 +108,7 @@ def _facts(oracle: FrequencyOracle, summary: Summary, method: str) -> dict[str, 
     }
     if even > _EVEN:
         found["warning"] = (
-            f"these reports do not tell the values apart: all of them equally frequent would "
-            f"look the same (p = {even:.2g})"
+            f"the counts do not differ significantly from equal frequencies of all values "
+            f"(p = {even:.2g})"
         )
     return found

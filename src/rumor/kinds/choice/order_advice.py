@@ -1,4 +1,4 @@
-"""Whether labels look like an order, so that a choice may be told what it gives away."""
+"""A test whether labels look ordered, so that `rumor check` can advise the kind "ordered"."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _NUMBER = re.compile(
     r"(?P<below>under|below|less than|up to|<)?(?:over|above|more than|from|[<>]?=|>)?\s*"
     r"[$€£¥]?\s*(?P<number>-?\d[\d,]*(?:\.\d+)?)"
 )
-# Words that stand for a place on a scale, from one end to the other.
+# Words for the places on a scale, from one end to the other.
 _SCALES = (
     (
         "never",
@@ -84,9 +84,9 @@ _SCALES = (
 
 
 def looks_ordered(labels: Sequence[str]) -> str | None:
-    """What makes labels look like an order; None where nothing does.
+    """Return what makes `labels` look ordered; None where nothing does.
 
-    Labels that decline to answer stand outside of any order and are passed over.
+    Labels that decline to answer are outside of any order and are passed over.
     """
     told = [label.strip().lower() for label in labels]
     kept = [label for label in told if label not in ("no answer", "don't know", "other", "n/a")]
@@ -103,7 +103,7 @@ def looks_ordered(labels: Sequence[str]) -> str | None:
 
 
 def _worth(match: re.Match[str]) -> float:
-    """The number a label begins with; "under 18" lies before "18 to 24"."""
+    """Return the number that a label begins with; "under 18" sorts before "18 to 24"."""
     return float(match["number"].replace(",", "")) - (0.5 if match["below"] else 0.0)
 
 

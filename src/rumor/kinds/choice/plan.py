@@ -1,4 +1,4 @@
-"""Planning a choice: one of D answers, by a frequency oracle."""
+"""The plan of a choice: one of D answers, by a frequency oracle."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from rumor.core.exact import CONFIDENCE
 from rumor.core.randomness import Seeded
+from rumor.core.typing import override
 from rumor.estimators.power import Between
 from rumor.kinds.choice.question import candidates, choose_oracle
 from rumor.kinds.planning.forecast import (
@@ -26,7 +27,7 @@ from rumor.kinds.planning.planned import (
     Squares,
     mean_square,
     permanent_noise,
-    told_apart,
+    smallest_detectable_share,
 )
 from rumor.mechanisms import BasicRappor, FrequencyOracle
 from rumor.mechanisms.mixed.parts import MAX_CELLS
@@ -36,20 +37,22 @@ from rumor.results.smallest_share import RareCount
 
 
 class PlannedChoice(PlannedQuestion[FrequencyOracle]):
-    """One of so many answers."""
+    """A choice among `domain` answers, as a plan works with it."""
 
     sized = "{domain:,} values"
     error_of = "the share of a rare value"
     default_of = "method auto over all values under Zipf's law (simulated)"
     detects = "the smallest detectable share"
-    usual_of = "a share of one in so many answers, sampling included"
+    usual_of = "a share of 1/D among D answers, sampling included"
 
-    def candidates(self, wish: BudgetSpec) -> list[MechanismChoice[FrequencyOracle]]:
-        """Every oracle that takes the domain; asked again, also one with permanent noise."""
-        oracles = candidates(self.domain, wish.epsilon)
-        found = [MechanismChoice.by_name(oracle, wish) for oracle in oracles]
-        if wish.reports > 1 and self.domain <= BasicRappor.MAX_DOMAIN:
-            noise = vars(permanent_noise(wish.epsilon, wish.permanent))
+    def candidates(self, budget: BudgetSpec) -> list[MechanismChoice[FrequencyOracle]]:
+        """Return every oracle that takes the domain; one with permanent noise as well if
+        asked repeatedly.
+        """
+        oracles = candidates(self.domain, budget.epsilon)
+        found = [MechanismChoice.by_name(oracle, budget) for oracle in oracles]
+        if budget.reports > 1 and self.domain <= BasicRappor.MAX_DOMAIN:
+            noise = vars(permanent_noise(budget.epsilon, budget.permanent))
             kept = BasicRappor(domain=self.domain, **noise)
             found.append(
                 MechanismChoice(kept.name, kept, {"mechanism": {"name": kept.name, **noise}})
@@ -57,15 +60,20 @@ class PlannedChoice(PlannedQuestion[FrequencyOracle]):
         return found
 
     def error(self, mechanism: FrequencyOracle, users: int) -> float:
-        """The closed form, at a frequency of 0."""
+        """Return the closed-form standard error at a frequency of 0."""
         return math.sqrt(float(mechanism.variance(0.0, users)))
 
     def usual_error(self, mechanism: FrequencyOracle, users: int) -> float:
-        """The closed form, at an even share: of rare answers the sample itself says nothing."""
+        """Return the closed-form standard error at a share of 1/D.
+
+        Of rare answers the people asked would be no sample to speak of.
+        """
         return math.sqrt(float(mechanism.variance(1 / self.domain, users)))
 
     def block_variance(self, together: int, epsilon: float) -> float | None:
-        """Randomised response on all combinations; one of D^k holds each answer D^(k-1) times."""
+        """Return the variance of randomised response on the D^k combinations, D^(k-1) for
+        each answer.
+        """
         cells: int = self.domain**together
         if cells > MAX_CELLS:
             return None
@@ -75,55 +83,57 @@ class PlannedChoice(PlannedQuestion[FrequencyOracle]):
         return float(support * (1 - support) / gain**2)
 
     def default(self, mechanism: FrequencyOracle, users: int) -> float | None:
-        """Over all answers, on Zipf's law."""
+        """Return the default's root mean squared error over all answers, on Zipf's law."""
         return default_error(mechanism, users)
 
     def range(self, mechanism: FrequencyOracle, users: int) -> Range | None:
-        """Over nine shapes of crowds; None where the default is not foretold."""
+        """Return the default's errors over nine distributions; None where the default is
+        not predicted.
+        """
         zipf = self.default(mechanism, users)
         return None if zipf is None else default_range(mechanism, users, zipf)
 
     def detectable(self, mechanism: FrequencyOracle, users: int) -> float:
-        """By a test of one answer alone."""
-        return told_apart(lambda f: math.sqrt(float(mechanism.variance(f, users))))
+        """Return the smallest share that a test of one answer detects."""
+        return smallest_detectable_share(lambda f: math.sqrt(float(mechanism.variance(f, users))))
 
     def shown(self, mechanism: FrequencyOracle, users: int) -> float:
-        """Of the first of all answers."""
+        """Return the smallest share whose interval, as the first in the table, excludes zero."""
         tail = first_tail(CONFIDENCE, self.domain)
         return RareCount(*mechanism.rare_rates(users)).smallest_share(tail) or 1.0
 
+    @override
     def difference(self, mechanism: FrequencyOracle, users: int, between: Between) -> float:
-        """Of the share of one answer."""
         return between.share_difference(lambda f: float(mechanism.variance(f, 1)), users)
 
     def compared_rows(self, mechanism: FrequencyOracle) -> int:
-        """A share for each answer."""
+        """Return the number of answers: `rumor compare` prints a share for each."""
         return self.domain
 
     def choose(
-        self, candidates: Sequence[MechanismChoice[FrequencyOracle]], users: int, wish: BudgetSpec
+        self, candidates: Sequence[MechanismChoice[FrequencyOracle]], users: int, budget: BudgetSpec
     ) -> MechanismChoice[FrequencyOracle]:
-        """What "auto" resolves to; asked again, the one whose total stays finite."""
+        """Return what "auto" resolves to; asked repeatedly, the choice with a finite total loss."""
         kept = [c for c in candidates if math.isfinite(c.mechanism.permanence.epsilon_permanent)]
-        if wish.reports > 1 and kept:
+        if budget.reports > 1 and kept:
             return kept[0]
-        chosen = choose_oracle(self.domain, wish.epsilon, users=users)
+        chosen = choose_oracle(self.domain, budget.epsilon, users=users)
         return next(c for c in candidates if c.mechanism == chosen)
 
     def notes(self, mechanism: FrequencyOracle, users: int) -> list[str]:
-        """That an order should be said."""
+        """Return the advice to ask ordered answers as the kind "ordered"."""
         return ["Answers that have an order (ages, one to five) are better asked as kind ordered."]
 
     def question(self) -> Mapping[str, object]:
-        """The size of the domain."""
+        """Return the size of the domain."""
         return {"domain": self.domain}
 
     def linear(self, mechanism: FrequencyOracle, users: int) -> float:
-        """Over all answers."""
+        """Return the linear estimate's root mean squared error over all answers, on Zipf's law."""
         return linear_error(mechanism, users)
 
     def trials(self, mechanism: FrequencyOracle, users: int, seed: int) -> Iterator[Squares]:
-        """People drawn from Zipf's law."""
+        """Yield squared errors of populations drawn from Zipf's law."""
         from rumor.kinds.estimating import estimate
 
         oracle, law = mechanism, typical_law(self.domain)
@@ -139,7 +149,7 @@ class PlannedChoice(PlannedQuestion[FrequencyOracle]):
 
 
 def planned(size: Size) -> PlannedChoice:
-    """One of so many answers."""
+    """Return a choice of this `size` as a plan works with it."""
     return PlannedChoice(size)
 
 

@@ -1,6 +1,6 @@
-"""Choosing a mechanism: what "auto" in a collection resolves to.
+"""The kind "choice" as a device knows it: its keys, its oracle, how an answer is read.
 
-The kind "choice" as a device knows it: its keys, its oracle, how an answer is read.
+A mechanism of "auto" is resolved to the oracle of `choose_oracle`.
 """
 
 from __future__ import annotations
@@ -11,20 +11,22 @@ from typing import Any, ClassVar
 from rumor.core.checks import checked_size
 from rumor.core.columns import split_domain
 from rumor.core.errors import InputError
+from rumor.core.typing import override
 from rumor.kinds.base import Example, abbreviate_list, domain_of
 from rumor.kinds.domains import ListedKind
 from rumor.mechanisms.oracle import FrequencyOracle
 from rumor.mechanisms.registry import mechanisms_of_kind
 
-# Longer reports than this are for people who ask for them: 256 bytes fit into any packet.
+# The default limit on report bytes; longer reports must be asked for. 256 bytes fit into any
+# packet.
 MAX_REPORT_BYTES = 256
-# Shorter reports win where their noise is within 3 per cent of the least: a hundredth and a half of
-# a standard error, which nobody sees.
+# Shorter reports win where their noise variance is within 3% of the least, which is 1.5% of a
+# standard error.
 _NEARLY = 1.03
 
 
 def candidates(domain: int | Sequence[str], epsilon: float) -> list[FrequencyOracle]:
-    """Every registered oracle that takes this domain at this epsilon."""
+    """Return every registered oracle that takes this `domain` at this `epsilon`."""
     kinds = [
         kind
         for kind in mechanisms_of_kind("choice")
@@ -45,12 +47,13 @@ def choose_oracle(
     users: int | None = None,
     max_report_bytes: int = MAX_REPORT_BYTES,
 ) -> FrequencyOracle:
-    """The oracle with the shortest reports, among those that fit and have nearly the least noise.
+    """Return the oracle with the shortest reports, among those that fit and have nearly the least
+    noise.
 
-    Noise is that on a value that nobody holds: most values of a large domain are rare, so their
-    noise is what an analyst sees, and the ratio between mechanisms does not depend on the number
-    of people. An oracle fits when its reports are short enough and when estimating from this many
-    users is affordable. Of reports that are equally short, those with less noise win.
+    The noise is the variance at frequency 0: most values of a large domain are rare, so this noise
+    is what an analyst sees, and the ratio between mechanisms does not depend on the number of
+    people. An oracle fits when its reports are short enough and when estimating from `users`
+    reports is affordable. Of reports that are equally short, those with less noise win.
     """
     oracles = [
         oracle
@@ -76,7 +79,7 @@ def _affordable(oracle: FrequencyOracle, users: int) -> bool:
 
 
 class ChoiceQuestion(ListedKind[FrequencyOracle]):
-    """One of a fixed list of answers, as a device knows it."""
+    """A choice as a device knows it."""
 
     name = "choice"
     keys: ClassVar[tuple[str, ...]] = (
@@ -91,22 +94,22 @@ class ChoiceQuestion(ListedKind[FrequencyOracle]):
     memoises = True
     linked_kind = "joint"
 
-    def resolve(self, wish: Mapping[str, object], users: int | None) -> FrequencyOracle:
-        """An oracle, by name or the best one."""
-        domain = domain_of(wish)
-        name, options = self.chosen_mechanism(wish)
+    @override
+    def resolve(self, spec: Mapping[str, object], users: int | None) -> FrequencyOracle:
+        domain = domain_of(spec)
+        name, options = self.chosen_mechanism(spec)
         arguments: dict[str, Any] = {"domain": domain, **options}
-        if "epsilon" in wish:
-            arguments["epsilon"] = wish["epsilon"]
+        if "epsilon" in spec:
+            arguments["epsilon"] = spec["epsilon"]
         oracle = self.mechanism_named(name, options)
         if oracle is None:
-            if "epsilon" not in wish:
+            if "epsilon" not in spec:
                 raise InputError('mechanism "auto" needs an epsilon; got none')
             most = checked_size(
-                "max_report_bytes", wish.get("max_report_bytes", MAX_REPORT_BYTES), 1, 1 << 20
+                "max_report_bytes", spec.get("max_report_bytes", MAX_REPORT_BYTES), 1, 1 << 20
             )
             return choose_oracle(**arguments, users=users, max_report_bytes=most)
-        if "max_report_bytes" in wish:
+        if "max_report_bytes" in spec:
             raise InputError(f'max_report_bytes guides the mechanism "auto" only; got {name!r}')
         missing = [] if oracle.FROM_EPSILON else [o for o in oracle.OPTIONS if o not in options]
         if missing:
@@ -114,25 +117,25 @@ class ChoiceQuestion(ListedKind[FrequencyOracle]):
                 f"mechanism {name!r} needs {', '.join(oracle.OPTIONS)}; "
                 f"got no {' and no '.join(missing)}"
             )
-        if "epsilon" not in wish and not {"p", "q"} <= set(options):
+        if "epsilon" not in spec and not {"p", "q"} <= set(options):
             raise InputError(f"mechanism {name!r} needs an epsilon; got none")
         return oracle(**arguments)
 
+    @override
     def parse_answer(self, mechanism: FrequencyOracle, text: str) -> object:
-        """A label; an integer where values have no labels."""
         number = text.strip()
         whole = mechanism.labels is None and number.isascii() and number.isdigit()
         code = mechanism.code(int(number[:20]) if whole else text)
         return code if mechanism.labels is None else mechanism.labels[code]
 
+    @override
     def hint(self, mechanism: FrequencyOracle) -> str:
-        """The labels, or the range of the integers."""
         if mechanism.labels is None:
             return f"an integer from 0 to {mechanism.domain - 1:,}"
         return f"one of {abbreviate_list(mechanism.labels)}"
 
+    @override
     def example(self) -> Example:
-        """Three labels."""
         return Example.of_one_column(
             people=("red", "green", "green", "blue"),
             spec={"labels": ["red", "green", "blue"], "epsilon": 2.0},

@@ -1,4 +1,4 @@
-"""Reading a column of labels, or of integers where there are none; what `rumor init` asks."""
+"""Reading of a column of labels, or of integers without labels; the prompts of `rumor init`."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ ASKS = (LABELS,)
 
 
 def reader(oracle: FrequencyOracle) -> Reader:
-    """Positions."""
+    """Return the reader of answers to a choice, which maps them to positions."""
     cell = "integer" if oracle.labels is None else "text"
     return Reader(cell, functools.partial(positions, oracle))

@@ -1,4 +1,4 @@
-"""What a report of a choice says of each value: its probability, for a regression."""
+"""P(report | value) for every report of a choice, as a regression needs it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rumor.core.reports import Reports
 from rumor.core.types import Rows, Vector
 from rumor.mechanisms.oracle import FrequencyOracle
 
-# Channels of so many cells are written out, and then every output is known in advance.
+# The largest number of channel cells that are written out; every output is then listed.
 _LISTED = 4096
 _MAX_CELLS = 1 << 26
 
@@ -17,7 +17,7 @@ _MAX_CELLS = 1 << 26
 def report_likelihoods(
     oracle: FrequencyOracle, reports: Reports
 ) -> tuple[Vector, Rows | None, Vector | None]:
-    """P(report | value) for each report, which output it is, and P of every output.
+    """Return P(report | value) as rows, each report's row, and P of every output.
 
     Where outputs are too many to be listed, the probabilities lack a factor of the report alone.
     """

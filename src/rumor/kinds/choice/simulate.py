@@ -1,4 +1,4 @@
-"""Dry runs of a choice: a crowd whose answers are known."""
+"""Simulations of a choice: a population whose answers are known."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from rumor.kinds.simulation import (
     Simulation,
     SimulationSettings,
     checked_trials,
-    repeated,
-    rescaled,
+    repeat_trials,
+    rescale_counts,
 )
 from rumor.mechanisms.oracle import FrequencyOracle
 from rumor.mechanisms.summary import Summary
@@ -27,7 +27,7 @@ _CHUNK_BYTES = 32 << 20
 
 
 def simulate(oracle: FrequencyOracle, counts: Tally, trials: SimulationSettings) -> Simulation:
-    """Privatise and estimate people with these answers (so many for each value), some times."""
+    """Privatise and estimate a population with `counts` of people by value, several times."""
     people = int(counts.sum())
     checked_trials(trials.count)
     if people == 0:
@@ -45,11 +45,11 @@ def simulate(oracle: FrequencyOracle, counts: Tally, trials: SimulationSettings)
         return estimate(oracle, summary, trials.method, trials.options)
 
     expected = np.sqrt(oracle.variance(truth, people, "people"))
-    return repeated(trial, truth, expected, people, trials)
+    return repeat_trials(trial, truth, expected, people, trials)
 
 
 def _crowd(counts: Tally, size: int) -> Iterator[Codes]:
-    """The people in order of their answers, `size` at a time."""
+    """Yield the people in order of their answers, `size` at a time."""
     ends = np.cumsum(counts)
     starts, values = ends - counts, np.arange(counts.size)
     for start in range(0, int(ends[-1]), size):
@@ -58,8 +58,8 @@ def _crowd(counts: Tally, size: int) -> Iterator[Codes]:
 
 
 def dry_run(oracle: FrequencyOracle, held: TableAnswers, trials: SimulationSettings) -> Simulation:
-    """A dry run with the answers of a table."""
+    """Simulate the people in the table `held`."""
     counts = read_histogram(oracle, reader(oracle), held)
     if trials.people is not None:
-        counts = rescaled(counts, trials.people)
+        counts = rescale_counts(counts, trials.people)
     return simulate(oracle, counts, trials)

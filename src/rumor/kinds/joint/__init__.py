@@ -1,4 +1,4 @@
-"""Several answers in one table: how two of them go together."""
+"""The kind "joint": several answers in one table."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rumor.core.errors import InputError
+from rumor.core.typing import override
 from rumor.kinds.joint.question import JointQuestion, linked_parts
 from rumor.mechanisms.mixed.mixed import Mixed
 
@@ -20,23 +21,23 @@ if TYPE_CHECKING:
 
 
 class Joint(JointQuestion):
-    """Two to four answers; tables, margins and how they go together are learned."""
+    """Two to four answers; tables, margins and associations are learned."""
 
     def labels_for_missing(self, mechanism: Mixed) -> Sequence[str]:
-        """Labels that all parts have."""
+        """Return the labels that all parts have."""
         first, *others = mechanism.parts.labels or ((),)
         return [label for label in first if all(label in labels for labels in others)]
 
     def strata_chart(
         self, estimates: Mapping[str, Any], by: str, view: View, *, title: str
     ) -> alt.VConcatChart:
-        """A table for each stratum."""
+        """Return a chart with a table for each stratum."""
         from rumor.kinds.joint.picture import strata_chart
 
         return strata_chart(estimates, by, view, title=title)
 
+    @override
     def check_linked(self, mechanisms: Mapping[str, Mechanism]) -> None:
-        """Refuse ids and labels that no parts may have."""
         linked_parts(mechanisms)
 
     def estimate_linked(
@@ -48,7 +49,7 @@ class Joint(JointQuestion):
         return estimate_linked(asked, method)
 
     def check_size(self, size: Size) -> None:
-        """A number of values for each part, and nothing else."""
+        """Refuse a `size` that is not a number of values for each part."""
         if size.cap is not None or size.domain is not None:
             raise InputError("a joint question is planned by its parts (5x4); got another size")
 

@@ -1,4 +1,4 @@
-"""What is compared of joint answers: the unbiased share of every cell, and of every margin."""
+"""The quantities compared for joint answers: the unbiased share of every cell and every margin."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rumor.mechanisms.summary import Summary
 def measures(
     mechanism: Mixed, summary: Summary, of: Target, options: Mapping[str, Any]
 ) -> Measures:
-    """A share for each row of the linear estimate."""
+    """Return the unbiased share of each row of the linear estimate."""
     if of != "population":
         raise InputError(
             f'joint answers are compared of the "population" only; got {format_value(of)}'

@@ -1,4 +1,4 @@
-"""A joint estimate as text: a cross-table for each pair, and what is to be said of it."""
+"""A joint estimate as text: a cross-table for each pair, and the footer."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from rumor.core.plain_text import aligned, decimals_for, one_line, percent, wrapped
-from rumor.kinds.joint.fit.association import Ends
+from rumor.kinds.joint.fit.association import IntervalEstimate
 from rumor.results.intervals import critical_value
 from rumor.results.view import View
 
@@ -29,7 +29,7 @@ def cross_tables(estimate: JointEstimate, view: View) -> str:
 
 
 def _crossed(estimate: JointEstimate, pair: tuple[int, int], view: View) -> str:
-    """Shares with their intervals below them, and the margins at the edges."""
+    """Return the shares with their intervals below them, and the margins at the edges."""
     table = estimate.tables[pair]
     low, high = estimate.interval(view.level, simultaneous=view.simultaneous)
     digits = decimals_for(float(table.linear.deviation.min()))
@@ -54,7 +54,7 @@ def _crossed(estimate: JointEstimate, pair: tuple[int, int], view: View) -> str:
 
 
 def together(table: PairTable, level: float) -> list[str]:
-    """How two answers go together, in sentences."""
+    """Return sentences on the association of the two answers of a `table`."""
     test, strength = table.test, table.cramers_v(level)
     p = "< 0.0001" if test.p_value < 1e-4 else f"= {test.p_value:.4f}"
     lines = [
@@ -72,7 +72,7 @@ def together(table: PairTable, level: float) -> list[str]:
 
 
 def _furthest(table: PairTable, level: float) -> str:
-    """The cell whose ratio lies furthest from 1 by its interval, if any does."""
+    """Return a sentence on the cell whose ratio's interval is furthest from 1, if any is."""
     low, high = table.ratio_interval(critical_value(level, table.shares.size))
     ratios = table.ratio.ravel()
     away = [max(a - 1, 1 - b, 0.0) for a, b in zip(low, high, strict=True)]
@@ -80,7 +80,7 @@ def _furthest(table: PairTable, level: float) -> str:
     if away[cell] == 0:
         return "no cell differs significantly from independence"
     row, column = divmod(cell, table.sizes[1])
-    ends = Ends(float(ratios[cell]), float(low[cell]), float(high[cell]))
+    ends = IntervalEstimate(float(ratios[cell]), float(low[cell]), float(high[cell]))
     return (
         f"furthest from independence: {table.ids[0]} {table.labels[0][row]} with {table.ids[1]} "
         f"{table.labels[1][column]}, {ends.value:.2f} times the product of the margins "
@@ -88,7 +88,7 @@ def _furthest(table: PairTable, level: float) -> str:
     )
 
 
-def _ends(ends: Ends) -> str:
+def _ends(ends: IntervalEstimate) -> str:
     if not math.isfinite(ends.high):
         return f"{ends.low:.3g} or more"
     return f"{ends.low:.3g} to {ends.high:.3g}"

@@ -1,10 +1,9 @@
-"""Tables of joint answers: every method, and the estimate that it becomes.
+"""Tables of joint answers: every method, and the estimate.
 
-"auto" (the same as "bayes") draws each table towards independence as far as the reports say so,
-and averages it with the plain one by the risk of either;
-"linear" is the unbiased estimate of all reports together, brought to the nearest table without
-negative cells. Tests, intervals and measures of association are those of the linear estimate,
-whatever the method.
+"auto" (an alias of "bayes") shrinks each table towards independence as far as the reports suggest,
+and averages it with the plain one by the risk of either; "linear" is the unbiased estimate of all
+reports together, mapped to the nearest table without negative cells. Tests, intervals and measures
+of association use the linear estimate, whatever the method.
 """
 
 from __future__ import annotations
@@ -15,8 +14,8 @@ from typing import Any
 
 from rumor.core.checks import checked_method
 from rumor.estimators.data import as_summary
-from rumor.kinds.joint.fit.bayes import Shrunk, averaged, consistent_tables, shrunk
-from rumor.kinds.joint.fit.linear import Linear, linear, seen_in
+from rumor.kinds.joint.fit.bayes import TablePosterior, averaged, consistent_tables, table_posterior
+from rumor.kinds.joint.fit.linear import Linear, linear, observed_tables
 from rumor.kinds.joint.pair_table import PairTable, few_cells, few_margin
 from rumor.kinds.joint.result import JointEstimate, ReportedParts
 from rumor.mechanisms.mixed.mixed import ComponentCounts, Mixed
@@ -24,18 +23,18 @@ from rumor.mechanisms.mixed.parts import Parts
 from rumor.mechanisms.poisoning import PoisoningBound, fake_count
 
 OPTIONS: Mapping[str, tuple[str, ...]] = {"auto": (), "bayes": (), "linear": ()}
-"""Every method, and its options."""
+"""The methods, each with the names of its options."""
 
 
 def estimate(
     mechanism: Mixed, data: object, method: str, options: Mapping[str, Any]
 ) -> JointEstimate:
-    """The tables from reports or a summary of them."""
+    """Return the tables from reports or a summary of them."""
     chosen = checked_method(method, options, OPTIONS)
     summary = as_summary(mechanism, data)
     counted = mechanism.counted(summary.tally)
     asked = [ReportedParts(one.component.asks, one.reports) for one in counted]
-    found = linear(mechanism.parts.sizes, seen_in(counted))
+    found = linear(mechanism.parts.sizes, observed_tables(counted))
     told = {"fake_clients": _fakes(mechanism, counted, found).to_dict()}
     made = joint_estimate(
         mechanism.parts, found, chosen, asked, summary.reports, mechanism.epsilon, told
@@ -52,7 +51,8 @@ def estimate(
 
 
 def _fakes(mechanism: Mixed, counted: Sequence[ComponentCounts], found: Linear) -> PoisoningBound:
-    """Return how far fakes who are all asked the same part of the question move a cell.
+    """Return the largest shift of a cell by fakes who are all asked for the same part of the
+    question.
 
     A part that few are asked for alone moves the cells of its tables too, by less than its own
     values.
@@ -75,11 +75,11 @@ def joint_estimate(
     epsilon: float,
     diagnostics: Mapping[str, object],
 ) -> JointEstimate:
-    """What a linear estimate of all tables becomes by a method."""
+    """Return the estimate by `method` from `found`, the linear estimate of all tables."""
     pairs = {pair: found.pair(pair) for pair in found.coordinates.pairs}
     sizes = {pair: (parts.sizes[pair[0]], parts.sizes[pair[1]]) for pair in pairs}
-    models: dict[tuple[int, int], Shrunk] = {
-        pair: shrunk(known, sizes[pair]) for pair, known in pairs.items()
+    models: dict[tuple[int, int], TablePosterior] = {
+        pair: table_posterior(known, sizes[pair]) for pair, known in pairs.items()
     }
     plain = method == "linear"
     known = {

@@ -1,9 +1,9 @@
-"""Two choices that were asked apart, joined where it is known whose reports are whose.
+"""The table of two choices that were asked apart, from reports linked by person.
 
-Both reports of a person are needed, row by row, so the two must have been collected as linked: what
-a person spends is then the sum of both, and whoever sees them sees both. It says far less of how
-answers go together than asking for the pair would (kind "joint"), at the same cost; so the estimate
-warns, and says how much less.
+Both reports of a person are needed, row by row, so the two questions must have been collected as
+linked: a person's loss is then the sum of both, and whoever sees the reports sees both. Linked
+reports have far less information on the association than asking for the pair would (kind "joint"),
+at the same epsilon; so the estimate warns, with the factor.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from rumor.kinds.joint.estimate import joint_estimate
 from rumor.kinds.joint.fit.linear import (
     Matrix,
     Moments,
+    ObservedTable,
     Rates,
-    Seen,
     linear,
     linked_inverse,
     linked_table,
@@ -39,14 +39,14 @@ from rumor.mechanisms.oracle import FrequencyOracle
 from rumor.results.counts import BoundedIntervals, ExactIntervals
 from rumor.results.intervals import NormalIntervals
 
-# People in each cell of the even table by which two ways to ask are compared.
+# People in each cell of the even table on which the two ways of asking are compared.
 _MANY = 1_000_000_000
 
 
 def estimate_linked(
     asked: Mapping[str, tuple[FrequencyOracle, object]], method: str = "auto"
 ) -> JointEstimate:
-    """The table of two choices, each with its mechanism and everybody's reports in one order."""
+    """Return the table of two choices from each one's mechanism and reports, in one row order."""
     if len(asked) != 2:
         raise InputError(f"linked reports are of two questions; got {len(asked)}")
     sizes: list[int] = []
@@ -75,7 +75,7 @@ def estimate_linked(
     table = linked_table(counts, rates)
     made = joint_estimate(
         parts,
-        linear(parts.sizes, [Seen((0, 1), table)]),
+        linear(parts.sizes, [ObservedTable((0, 1), table)]),
         method,
         (ReportedParts((0, 1), sizes[0]),),
         sizes[0],
@@ -92,9 +92,9 @@ def estimate_linked(
 
 
 def _few_cells(table: Moments, inverse: Matrix, people: int) -> FewEnds:
-    """Return ends that the intervals of cells have to hold where `people` are few.
+    """Return the few-report ends of the cells of a `table` from `people`.
 
-    A cell is a mean over people of what the row of the `inverse` says of their two reports.
+    A cell is a mean over people of the row of `inverse` at their two reports.
     """
     normal = NormalIntervals(table.mean, table.deviation)
     within = inverse.min(axis=1), inverse.max(axis=1)
@@ -102,9 +102,9 @@ def _few_cells(table: Moments, inverse: Matrix, people: int) -> FewEnds:
 
 
 def _times_sharper(parts: Parts, rates: Rates, epsilon: float) -> float:
-    """How much smaller the error of a cell were, had the pair been asked for at this epsilon.
+    """Return how much smaller a cell's error would be, had the pair been asked for at `epsilon`.
 
-    Of the unbiased estimates, where all cells are as frequent.
+    The errors are those of the unbiased estimates of a uniform table.
     """
     apart = linked_table(np.full(parts.sizes, _MANY, dtype=np.int64), rates)
     pair = Mixed(parts=parts.sizes, epsilon=min(epsilon, MAX_EPSILON))

@@ -1,16 +1,14 @@
-"""Ends that intervals of joint tables have to hold where reports are few.
+"""The table of two answers: its cells, their intervals, and the association of the answers.
 
-The linear estimate of a cell combines everything that was asked, and its error is that of many
-reports. A count of those who were asked for both answers is binomial by itself: where it is small,
-so is what is known, and the cell's interval must hold that of the count. Of a margin, those who
-were asked for it alone tell likewise. Where more was asked at once, all that share a cell or a
-value of a margin are counted together.
+The shares are the method's answer. Test, intervals, Cramer's V and odds ratios use the linear
+estimate, which involves no shrinkage; every interval is widened to contain the answer.
 
-The table of two answers: its cells, and how the two go together.
-
-The shares are the method's answer. Test, intervals, Cramer's V and odds ratios are of the linear
-estimate, which nothing was drawn towards independence in; every interval is stretched to hold the
-answer.
+Intervals are also widened where reports are few. The linear estimate of a cell combines all
+components, and its error is that of many reports. The count of those who were asked for both
+answers is binomial by itself: where it is small, there is little information, and the cell's
+interval must contain that of the count. For a margin, the count is that of those who were asked
+for it alone. Where more was asked at once, all outputs that share a cell or a value of a margin
+are counted together.
 """
 
 from __future__ import annotations
@@ -26,8 +24,8 @@ from rumor.core.errors import InputError, format_value
 from rumor.core.exact import CONFIDENCE
 from rumor.core.types import Rows, Vector
 from rumor.kinds.joint.fit.association import (
-    Ends,
     Independence,
+    IntervalEstimate,
     cramers_v,
     independence_test,
     odds_ratio,
@@ -40,7 +38,9 @@ from rumor.results.intervals import Bounds, critical_value, share_ends
 from rumor.results.shares import few_share_ends
 
 FewEnds = Callable[[float], Bounds]
-"""Ends for a normal quantile: a lower one that is missing is infinite, an upper one minus that."""
+"""A function from a normal quantile to ends: a missing lower end is infinite, an upper one
+-infinite.
+"""
 
 
 def few_cells(
@@ -89,7 +89,7 @@ def _groups(one: ComponentCounts, groups: Sequence[Rows]) -> FewEnds:
 
 @dataclass(frozen=True, eq=False)
 class PairTable:
-    """Two parts crossed: the first has the rows, the second the columns."""
+    """The table of two parts: the first has the rows, the second the columns."""
 
     ids: tuple[str, str]
     labels: tuple[tuple[str, ...], tuple[str, ...]]
@@ -97,13 +97,13 @@ class PairTable:
     linear: Moments = field(repr=False)
     """The unbiased estimate of the cells, row by row, with its covariance."""
     independence: float
-    """The weight of the model in which the two have nothing to do with each other."""
+    """The weight of the model in which the two parts are independent."""
     exact: FewEnds | None = field(default=None, repr=False)
-    """Ends that intervals of cells have to hold, at a normal quantile: those of few reports."""
+    """Few-report ends that the intervals of cells must contain, by normal quantile."""
 
     @property
     def sizes(self) -> tuple[int, int]:
-        """How many rows and columns there are."""
+        """The number of rows and columns."""
         return len(self.labels[0]), len(self.labels[1])
 
     @property
@@ -113,11 +113,11 @@ class PairTable:
         return np.divide(self.shares, expected, out=np.ones_like(expected), where=expected > 0)
 
     def interval(self, z: float) -> tuple[Vector, Vector]:
-        """Ends for the cells, row by row, at so many standard errors."""
-        return stretched(self.linear, self.shares.ravel(), z, self.exact)
+        """Return the interval of each cell, row by row, at `z` standard errors."""
+        return widened_interval(self.linear, self.shares.ravel(), z, self.exact)
 
     def ratio_interval(self, z: float) -> tuple[Vector, Vector]:
-        """Ends for the ratios, by Fieller; the upper ones may be infinite."""
+        """Return the interval of each ratio, by Fieller; the upper ends may be infinite."""
         ends = [
             ratio_to_independence(self.linear, self.sizes, cell, z)
             for cell in range(self.shares.size)
@@ -130,8 +130,8 @@ class PairTable:
         """Wald's test of independence."""
         return independence_test(self.linear, self.sizes)
 
-    def cramers_v(self, level: float = CONFIDENCE) -> Ends:
-        """How strongly the two go together, from 0 to 1."""
+    def cramers_v(self, level: float = CONFIDENCE) -> IntervalEstimate:
+        """Return Cramer's V of the two parts, from 0 to 1, with its interval."""
         return cramers_v(self.linear, self.sizes, self.shares.ravel(), level)
 
     def odds_ratio(
@@ -139,8 +139,11 @@ class PairTable:
         rows: tuple[str, str] | None = None,
         columns: tuple[str, str] | None = None,
         level: float = CONFIDENCE,
-    ) -> Ends:
-        """Of two rows and two columns; those there are, unless there are more."""
+    ) -> IntervalEstimate:
+        """Return the odds ratio of two `rows` and two `columns`, with its interval.
+
+        A part with exactly two values needs no names.
+        """
         i, k = self._two(0, rows)
         j, l = self._two(1, columns)  # noqa: E741
         low, high = odds_ratio(self.linear, self.sizes, (i, k, j, l), critical_value(level, 1))
@@ -148,8 +151,8 @@ class PairTable:
         below = float(self.shares[i, l] * self.shares[k, j])
         value = above / below if below > 0 else (math.inf if above > 0 else math.nan)
         if math.isnan(value):
-            return Ends(value, low, high)
-        return Ends(value, min(low, value), max(high, value))
+            return IntervalEstimate(value, low, high)
+        return IntervalEstimate(value, min(low, value), max(high, value))
 
     def _two(self, axis: int, named: tuple[str, str] | None) -> tuple[int, int]:
         known = self.labels[axis]
@@ -167,7 +170,7 @@ class PairTable:
         return known.index(named[0]), known.index(named[1])
 
     def extra_fields(self, level: float) -> dict[str, object]:
-        """How the two go together, as plain data; None for what has no end."""
+        """Return the association as plain data; None for an infinite end."""
         test = self.test
         odds = self.odds_ratio(level=level) if self.sizes == (2, 2) else None
         return {
@@ -179,15 +182,18 @@ class PairTable:
         }
 
 
-def interval_as_json(ends: Ends) -> dict[str, float | None]:
-    """As plain data, which knows no infinity."""
+def interval_as_json(ends: IntervalEstimate) -> dict[str, float | None]:
+    """Return the numbers as plain data, with None for infinity."""
     return {name: x if math.isfinite(x) else None for name, x in vars(ends).items()}
 
 
-def stretched(
+def widened_interval(
     linear: Moments, answer: Vector, z: float, exact: FewEnds | None = None
 ) -> tuple[Vector, Vector]:
-    """Ends around a linear estimate of shares, stretched to hold the answer and `exact` ends."""
+    """Return intervals around a linear estimate of shares, widened as needed.
+
+    The intervals contain the `answer` and the `exact` ends of few reports.
+    """
     reach = z * linear.deviation
     low, high = linear.mean - reach, linear.mean + reach
     if exact is not None:

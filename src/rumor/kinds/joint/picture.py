@@ -1,8 +1,8 @@
-"""The table of two answers as a picture: a mosaic where cells are few, else a heat map.
+"""The chart of the table of two answers: a mosaic where cells are few, else a heat map.
 
 A mosaic's tiles are as large as their shares: columns as wide as the second part's values are
 frequent, each divided as the first part's values are among its people. Where the answers are
-independent, all columns are divided alike. Every tile says its share and its interval.
+independent, all columns are divided alike. Every tile shows its share and its interval.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rumor.core.types import Vector
     from rumor.kinds.joint.result import JointEstimate
 
-# Up to so many cells a mosaic has room for what its tiles say.
+# The largest number of cells of a mosaic, whose tiles need room for their text.
 _MOSAIC = 6
 _MOST_STRATA = 12
 _WIDTH, _HEIGHT, _STEP = 420, 280, 46
@@ -32,7 +32,7 @@ Row = Mapping[str, object]
 def joint_chart(
     estimate: JointEstimate, view: View, title: str | None, truth: Vector | None
 ) -> alt.VConcatChart:
-    """A panel for each pair of parts."""
+    """Return a chart with a panel for each pair of parts."""
     panels = [_panel(estimate, pair, view, truth, None) for pair in estimate.tables]
     facts = [
         f"{estimate.reports:,} reports, epsilon {estimate.epsilon:.3g} each; method "
@@ -46,7 +46,7 @@ def joint_chart(
 def strata_chart(
     estimates: Mapping[str, JointEstimate], by: str, view: View, *, title: str
 ) -> alt.VConcatChart:
-    """The tables of every stratum, one below the other; the largest strata where there are many."""
+    """Return a chart of the tables of the largest strata, one below the other."""
     order = sorted(estimates, key=lambda name: -estimates[name].reports)
     most = set(order[:_MOST_STRATA])
     panels = [
@@ -96,7 +96,7 @@ def _panel(
 def _rows(
     estimate: JointEstimate, pair: tuple[int, int], view: View, truth: Vector | None
 ) -> list[Row]:
-    """A tile for each cell: where it lies in a mosaic, and what it says."""
+    """Return a row for each cell: its place in a mosaic, and its text."""
     table = estimate.tables[pair]
     low, high = estimate.interval(view.level, simultaneous=view.simultaneous)
     shares = table.shares

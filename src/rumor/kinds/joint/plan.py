@@ -1,4 +1,4 @@
-"""Planning joint answers: the errors of cells and margins, and who is asked what, beforehand."""
+"""The plan of a joint question: the errors of cells and margins, and the sampling design."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from rumor.core.errors import InputError, format_value
 from rumor.core.randomness import Seeded
 from rumor.core.types import Vector
-from rumor.kinds.joint.fit.linear import Linear, Moments, Seen, linear
+from rumor.kinds.joint.fit.linear import Linear, Moments, ObservedTable, linear
 from rumor.kinds.joint.simulate import true_rows
 from rumor.kinds.planning.forecast import typical_law
 from rumor.kinds.planning.planned import (
@@ -22,18 +22,18 @@ from rumor.kinds.planning.planned import (
     Size,
     Squares,
     mean_square,
-    told_apart,
+    smallest_detectable_share,
 )
 from rumor.mechanisms.mixed.mixed import Mixed
 from rumor.mechanisms.mixed.parts import Parts
 
-# How much more often the same places of two parts come together, in the crowd of a simulation.
+# How much more often equal places of two parts come together, in the simulated population.
 _LINKED = 0.5
 _CROWDS = 12
 
 
 class PlannedJoint(PlannedQuestion[Mixed]):
-    """Two to four answers of so many values each."""
+    """Two to four answers of the given numbers of values, as a plan works with them."""
 
     error_of = "a cell of a table of two parts, where all are as frequent"
     default_of = "method auto over all cells, with Zipf margins and weak association (simulated)"
@@ -43,7 +43,7 @@ class PlannedJoint(PlannedQuestion[Mixed]):
 
     @functools.cached_property
     def parts(self) -> Parts:
-        """The parts, known by their numbers."""
+        """The parts, with numbers for names."""
         said = self.asked.parts or ""
         sizes = said.lower().split("x")
         if not all(size.isascii() and size.isdigit() and len(size) < 4 for size in sizes):
@@ -54,48 +54,48 @@ class PlannedJoint(PlannedQuestion[Mixed]):
         return Parts.of([int(size) for size in sizes])
 
     def size(self) -> str:
-        """How many cells."""
+        """Return the number of cells, in words."""
         return f"answers of {' by '.join(map(str, self.parts.sizes))} values"
 
-    def candidates(self, wish: BudgetSpec) -> list[MechanismChoice[Mixed]]:
-        """The mixture, with the shares of who is asked what."""
-        mixed = Mixed(parts=self.parts, epsilon=wish.epsilon)
+    def candidates(self, budget: BudgetSpec) -> list[MechanismChoice[Mixed]]:
+        """Return the mixture, with the share of respondents who are asked for each combination."""
+        mixed = Mixed(parts=self.parts, epsilon=budget.epsilon)
         shape = {
             f"share of {'+'.join(str(part + 1) for part in one.asks)}": float(one.share)
             for one in mixed.components
         }
-        return [MechanismChoice.by_name(mixed, wish, shape)]
+        return [MechanismChoice.by_name(mixed, budget, shape)]
 
     def _expected(self, mechanism: Mixed, users: int, shares: Vector) -> Linear:
-        """The linear estimate of people with these shares, at its expectation."""
+        """Return the linear estimate at its expectation, for `users` people with these `shares`."""
         parts, seen = self.parts, []
         whole = shares.reshape(parts.sizes)
         for one in mechanism.components:
             others = tuple(set(range(parts.count)) - set(one.asks))
             table = whole.sum(axis=others).ravel()
             noise = one.oracle.covariance(table, 1) / (users * float(one.share))
-            seen.append(Seen(one.asks, Moments(table, noise)))
+            seen.append(ObservedTable(one.asks, Moments(table, noise)))
         return linear(parts.sizes, seen)
 
     def _uniform(self, mechanism: Mixed, users: int) -> Linear:
         return self._expected(mechanism, users, np.full(self.parts.cells, 1 / self.parts.cells))
 
     def error(self, mechanism: Mixed, users: int) -> float:
-        """Of the linear estimate, in the mean over all cells of all tables."""
+        """Return the linear estimate's root mean squared error over all cells of all tables."""
         return _cell_error(self._uniform(mechanism, users))
 
     def linear(self, mechanism: Mixed, users: int) -> float:
-        """The same in the crowd of a simulation."""
+        """Return the linear estimate's error in the simulated population."""
         return _cell_error(self._expected(mechanism, users, self._crowd()))
 
     def second_error(self, mechanism: Mixed, users: int) -> float:
-        """Of a value of one part alone."""
+        """Return the standard error of a value of one part alone."""
         found = self._uniform(mechanism, users)
         spread = [found.margin(part).deviation ** 2 for part in range(self.parts.count)]
         return math.sqrt(float(np.mean(np.concatenate(spread))))
 
     def default(self, mechanism: Mixed, users: int) -> float:
-        """Some crowds drawn as the linear estimate varies, and estimated."""
+        """Return the default's error over a few simulated linear estimates."""
         from rumor.kinds.joint.estimate import joint_estimate
 
         truth, rng = self._crowd(), np.random.default_rng(1)
@@ -108,7 +108,7 @@ class PlannedJoint(PlannedQuestion[Mixed]):
         return math.sqrt(float(np.mean(squares)))
 
     def _crowd(self) -> Vector:
-        """Margins that fall like 1/rank; answers of equal places come together more often."""
+        """Return margins that fall like 1/rank, with equal places together more often."""
         law = functools.reduce(np.multiply.outer, [typical_law(size) for size in self.parts.sizes])
         places = np.indices(self.parts.sizes)
         for one, other in itertools.combinations(range(self.parts.count), 2):
@@ -116,11 +116,11 @@ class PlannedJoint(PlannedQuestion[Mixed]):
         return np.asarray(law / law.sum()).ravel()
 
     def _cells(self, shares: Vector) -> Vector:
-        """The cells of all two-way tables."""
+        """Return the cells of all two-way tables."""
         return true_rows(self.parts, shares)[: -sum(self.parts.sizes)]
 
     def detectable(self, mechanism: Mixed, users: int) -> float:
-        """By a test of one cell alone, of the table that fewest are asked for."""
+        """Return the smallest share detected by a test of one cell, of the least-asked table."""
         asked = min((c for c in mechanism.components if len(c.asks) > 1), key=lambda c: c.share)
         people = users * float(asked.share)
         oracle = asked.oracle
@@ -130,34 +130,34 @@ class PlannedJoint(PlannedQuestion[Mixed]):
             support = oracle.miss + gain * share
             return math.sqrt(support * (1 - support) / people) / gain
 
-        return told_apart(deviation)
+        return smallest_detectable_share(deviation)
 
     def choose(
-        self, candidates: Sequence[MechanismChoice[Mixed]], users: int, wish: BudgetSpec
+        self, candidates: Sequence[MechanismChoice[Mixed]], users: int, budget: BudgetSpec
     ) -> MechanismChoice[Mixed]:
-        """There is one."""
+        """Return the only candidate."""
         return candidates[0]
 
     def reason(self, best: object, options: object) -> str:
-        """Why people are not all asked for everything."""
+        """Return why respondents are not all asked for everything."""
         return (
-            "pairs tell how answers go together, and as many people are asked for one alone as "
-            "keep its shares nearly as sharp as half of the people would."
+            "reports of pairs show the association; enough respondents are asked for a single part "
+            "to estimate its shares nearly as well as half of all respondents would."
         )
 
     def notes(self, mechanism: Mixed, users: int) -> list[str]:
-        """Who is asked what."""
+        """Return the share of respondents who are asked for each combination of parts."""
         asked = [
             f"{float(one.share):.1%} for {' and '.join(f'part {part + 1}' for part in one.asks)}"
             for one in mechanism.components
         ]
         return [
-            f"Chance asks {', '.join(asked)}, each with the whole epsilon. Margin error: of the "
-            f"share of one value of one part, as a fraction."
+            f"Sampling design: {', '.join(asked)}, each at the whole epsilon. Margin error: "
+            f"standard error of the share of one value of one part, as a fraction."
         ]
 
     def question(self) -> Mapping[str, object]:
-        """Parts with labels to be replaced."""
+        """Return parts with placeholder labels."""
         return {
             "parts": [
                 {"id": f"part-{part + 1}", "labels": [str(value + 1) for value in range(size)]}
@@ -166,7 +166,7 @@ class PlannedJoint(PlannedQuestion[Mixed]):
         }
 
     def trials(self, mechanism: Mixed, users: int, seed: int) -> Iterator[Squares]:
-        """Real reports of people drawn from such a crowd."""
+        """Yield squared errors of real reports of simulated populations."""
         from rumor.kinds.joint.estimate import estimate
 
         truth, rng, source = self._crowd(), np.random.default_rng(seed), Seeded(seed)
@@ -186,5 +186,5 @@ def _cell_error(found: Linear) -> float:
 
 
 def planned(size: Size) -> PlannedJoint:
-    """Answers of so many values each."""
+    """Return a joint question of this `size` as a plan works with it."""
     return PlannedJoint(size)

@@ -8,15 +8,16 @@ from typing import Any
 
 from rumor.core.canonical import Json
 from rumor.core.errors import AnswerError, InputError, format_value
+from rumor.core.typing import override
 from rumor.kinds.base import Example, Kind, abbreviate_list
 from rumor.mechanisms.base import Mechanism
 from rumor.mechanisms.mixed.mixed import Mixed
 from rumor.mechanisms.mixed.parts import Parts
 
 COLUMNS = ("frequency", "low", "high", "unbiased", "stderr", "ratio", "ratio_low", "ratio_high")
-"""What rows of an estimate have beside a key for each part."""
+"""The columns of an estimate's rows besides a key for each part."""
 TAKEN = (*COLUMNS, "stratum", "count", "value")
-"""What no part may be called; the client for browsers has the same list."""
+"""The reserved names that no part may have; the client for browsers has an equal list."""
 
 
 class JointQuestion(Kind[Mixed]):
@@ -30,34 +31,34 @@ class JointQuestion(Kind[Mixed]):
     family_rule = "a joint question needs the mechanism 'mixed'"
     has_domain = False
 
-    def resolve(self, wish: Mapping[str, object], users: int | None) -> Mixed:
-        """A pair or a margin, as chance has it."""
-        name, options = self.chosen_mechanism(wish)
+    @override
+    def resolve(self, spec: Mapping[str, object], users: int | None) -> Mixed:
+        name, options = self.chosen_mechanism(spec)
         self.mechanism_named(name, options)
-        if "parts" not in wish:
+        if "parts" not in spec:
             raise InputError("a joint question must have parts (each an id and labels); got none")
-        if "epsilon" not in wish:
+        if "epsilon" not in spec:
             raise InputError(f"mechanism {name!r} needs an epsilon; got none")
-        arguments: dict[str, Any] = {"epsilon": wish["epsilon"], **options}
-        return Mixed(parts=_checked_parts(wish["parts"]), **arguments)
+        arguments: dict[str, Any] = {"epsilon": spec["epsilon"], **options}
+        return Mixed(parts=_checked_parts(spec["parts"]), **arguments)
 
+    @override
     def contract_fields(self, mechanism: Mixed) -> dict[str, Json]:
-        """What the parts and their values are called."""
         return {"parts": mechanism.parts.to_json()}
 
+    @override
     def restore(self, mechanism: Mechanism, contract: Mapping[str, object]) -> Mixed:
-        """The mechanism, its parts called as the contract says."""
         own = self.check_family(mechanism)
         if contract["parts"] is None:  # a contract that was made without names
             return own
         return own.named(_checked_parts(contract["parts"]))
 
+    @override
     def columns(self, id: str, mechanism: Mixed) -> Sequence[str]:
-        """One for each part."""
         return [id, *mechanism.parts.keys]
 
     def parse_answer(self, mechanism: Mixed, text: str) -> object:
-        """PART=LABEL for each part, with commas between them."""
+        """Return the cell of the answer `text`: PART=LABEL for each part, separated by commas."""
         parts = mechanism.parts
         ids = "|".join(map(re.escape, parts.keys))
         found: dict[str, object] = {}
@@ -71,38 +72,38 @@ class JointQuestion(Kind[Mixed]):
         mechanism.code(found)
         return found
 
+    @override
     def hint(self, mechanism: Mixed) -> str:
-        """The parts and their labels."""
         parts = mechanism.parts
         each = zip(parts.keys, parts.values, strict=True)
         return "PART=LABEL, PART=LABEL...; " + "; ".join(
             f"{id}: {abbreviate_list(xs)}" for id, xs in each
         )
 
+    @override
     def example(self) -> Example:
-        """Two habits."""
         people = [("yes", "never"), ("no", "often"), ("no", "never"), ("no", "seldom")]
-        wish = [
+        spec = [
             {"id": "smokes", "labels": ["yes", "no"]},
             {"id": "drinks", "labels": ["never", "seldom", "often"]},
         ]
         return Example(
-            spec={"parts": wish, "epsilon": 2.0},
+            spec={"parts": spec, "epsilon": 2.0},
             typed_answers=[f"smokes={smokes}, drinks={drinks}" for smokes, drinks in people],
             table="smokes,drinks\n" + "".join(f"{a},{b}\n" for a, b in people),
             plan={"parts": "2x3"},
         )
 
+    @override
     def answer_domain(self, mechanism: Mixed) -> dict[str, Json]:
-        """How many answers there are."""
         return {"answers": mechanism.parts.cells, "range": None}
 
 
-def _checked_parts(wish: object) -> Parts:
-    """Parts with names, none of them one that rows of an estimate have anyway."""
-    parts = Parts.of(wish)
+def _checked_parts(spec: object) -> Parts:
+    """Return the parts in `spec`, checked to have names and none of a row's own keys."""
+    parts = Parts.of(spec)
     if parts.ids is None:
-        raise InputError(f"each part must have an id and labels; got {format_value(wish)}")
+        raise InputError(f"each part must have an id and labels; got {format_value(spec)}")
     taken = [id for id in parts.ids if id in TAKEN]
     if taken:
         raise InputError(f"a part must not be called as a column of results; got {taken[0]!r}")
@@ -110,9 +111,10 @@ def _checked_parts(wish: object) -> Parts:
 
 
 def linked_parts(mechanisms: Mapping[str, Mechanism]) -> Parts:
-    """The parts of a table of questions that were asked apart, each report of which is a value."""
+    """Return the parts of a table of linked questions, whose reports are single values."""
     asked = list(mechanisms.items())
-    Parts.of([own.alphabet for _, own in asked])  # what is too large is never named
+    # A table that is too large is refused before any name is formatted.
+    Parts.of([own.alphabet for _, own in asked])
     return _checked_parts(
         [
             {"id": id, "labels": list(own.labels or map(str, range(own.alphabet)))}

@@ -1,4 +1,4 @@
-"""Reading joint answers: a column for each part; or the cells of a cross-table, counted."""
+"""Reading of joint answers: a column for each part, or the counted cells of a cross-table."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ COUNT = "count"
 
 @dataclass(frozen=True)
 class _Part:
-    """One part, as a column of it is read."""
+    """One part, with the reader of its column."""
 
     parts: Parts
     part: int
@@ -42,7 +42,7 @@ class _Part:
 def read_people(
     mechanism: Mixed, table: AnswerTable, keep: Sequence[str] = (), numbers: Sequence[str] = ()
 ) -> Iterator[tuple[Codes, pa.RecordBatch]]:
-    """People's cells, a batch at a time, with kept columns and columns of integers."""
+    """Yield people's cells, batch by batch, with the columns `keep` and the integers `numbers`."""
     parts, before = mechanism.parts, 0
     own = "integer" if parts.labels is None else "text"
     cells = [own] * parts.count + ["text"] * len(keep) + ["integer"] * len(numbers)
@@ -57,7 +57,7 @@ def read_people(
 
 
 def read_counts(mechanism: Mixed, table: AnswerTable) -> Tally:
-    """How many people are in each cell: from a row for each, or from cells with a count."""
+    """Return the number of people in each cell, from a row for each or from counted cells."""
     counts = np.zeros(mechanism.parts.cells, dtype=np.int64)
     counted = [COUNT] if COUNT in table.schema.names else []
     for cells, batch in read_people(mechanism, table, numbers=counted):

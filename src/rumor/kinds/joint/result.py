@@ -1,4 +1,4 @@
-"""The estimated tables of joint answers: what an analyst asks of them, by name."""
+"""The estimated tables of joint answers, with an analyst's queries by name."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from rumor.core.errors import InputError, format_value
 from rumor.core.exact import CONFIDENCE
 from rumor.core.types import Vector, checked_target
 from rumor.core.typing import override
-from rumor.kinds.joint.fit.association import Ends
+from rumor.kinds.joint.fit.association import IntervalEstimate
 from rumor.kinds.joint.fit.linear import Moments
-from rumor.kinds.joint.pair_table import FewEnds, PairTable, stretched
+from rumor.kinds.joint.pair_table import FewEnds, PairTable, widened_interval
 from rumor.kinds.joint.question import COLUMNS
 from rumor.mechanisms.mixed.parts import Parts
 from rumor.results.intervals import critical_value
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ReportedParts:
-    """Some parts that were asked together, and how many reports there are of them."""
+    """A set of parts that were asked together, and the number of reports about them."""
 
     parts: tuple[int, ...]
     reports: int
@@ -48,12 +48,12 @@ class JointEstimate(Tabular):
     linear_margins: Sequence[Moments] = field(repr=False)
     asked: tuple[ReportedParts, ...]
     exact_margins: Sequence[FewEnds] = field(default=(), repr=False)
-    """Ends that intervals of margins have to hold: those of few reports."""
+    """Few-report ends that the intervals of margins must contain."""
 
-    # What is asked by name
+    # Queries by name
 
     def pair(self, first: str | None = None, second: str | None = None) -> PairTable:
-        """The table of two parts; where there are two, that one."""
+        """Return the table of two parts; without names, that of the only two."""
         if first is None and second is None and len(self.tables) == 1:
             return next(iter(self.tables.values()))
         keys = self.parts.keys
@@ -66,8 +66,8 @@ class JointEstimate(Tabular):
         one, other = sorted(keys.index(name) for name in named)
         return self.tables[one, other]
 
-    def share(self, answer: Mapping[str, str], level: float = CONFIDENCE) -> Ends:
-        """The share of people with one value of a part, or with two values of two parts."""
+    def share(self, answer: Mapping[str, str], level: float = CONFIDENCE) -> IntervalEstimate:
+        """Return the share of people with one value of a part, or with two values of two parts."""
         keys = self.parts.keys
         wanted = tuple(sorted(keys.index(key) for key in answer if key in keys))
         if not 1 <= len(wanted) <= 2 or len(wanted) != len(answer):
@@ -78,7 +78,7 @@ class JointEstimate(Tabular):
         names = [self._value(part, answer[keys[part]]) for part in wanted]
         row = self.row(wanted, names)
         low, high = self.interval(level)
-        return Ends(float(self.frequency[row]), float(low[row]), float(high[row]))
+        return IntervalEstimate(float(self.frequency[row]), float(low[row]), float(high[row]))
 
     def _value(self, part: int, label: object) -> str:
         if str(label) not in self.parts.values[part]:
@@ -89,7 +89,9 @@ class JointEstimate(Tabular):
         return str(label)
 
     def together(self, values: Sequence[int | str], view: View) -> Share:
-        """The share of several cells of one table, or values of one part, called as rows are."""
+        """Return the share of several cells of one table, or values of one part, named as
+        rows are.
+        """
         named = {name: row for row, name in enumerate(self.values)}
         rows = [named.get(str(value), -1) for value in values]
         start = 0
@@ -112,7 +114,7 @@ class JointEstimate(Tabular):
     # Rows
 
     def row(self, parts: Sequence[int], names: Sequence[str]) -> int:
-        """The row of these values of these parts."""
+        """Return the row of these values (`names`) of these `parts`."""
         return self._places[tuple(parts), tuple(names)]
 
     @functools.cached_property
@@ -121,7 +123,7 @@ class JointEstimate(Tabular):
 
     @property
     def _labels(self) -> list[tuple[tuple[int, ...], tuple[str, ...]]]:
-        """Of each row the parts and the values."""
+        """Return the parts and the values of each row."""
         values = self.parts.values
         cells: list[tuple[tuple[int, ...], tuple[str, ...]]] = [
             (pair, (row, column))
@@ -134,7 +136,7 @@ class JointEstimate(Tabular):
 
     @property
     def values(self) -> Sequence[str]:
-        """What the rows are called."""
+        """The names of the rows."""
         keys = self.parts.keys
         return [
             ", ".join(f"{keys[part]} {name}" for part, name in zip(*row, strict=True))
@@ -143,7 +145,7 @@ class JointEstimate(Tabular):
 
     @property
     def frequency(self) -> Vector:
-        """The method's answer of every row."""
+        """The method's estimate of every row."""
         cells = [table.shares.ravel() for table in self.tables.values()]
         return np.concatenate([*cells, *self.margins])
 
@@ -158,28 +160,28 @@ class JointEstimate(Tabular):
 
     @property
     def stderr(self) -> Vector:
-        """Its standard error."""
+        """The standard error of every row's linear estimate."""
         return np.concatenate([one.deviation for one in self._linear])
 
     def interval(
         self, level: float = CONFIDENCE, *, simultaneous: bool = False
     ) -> tuple[Vector, Vector]:
-        """Ends of the intervals of all rows, each named in advance, or all at once."""
+        """Return the intervals of all rows, each named in advance, or all `simultaneous`."""
         z = critical_value(level, self.frequency.size if simultaneous else 1)
         ends = [table.interval(z) for table in self.tables.values()]
         exact: Sequence[FewEnds | None] = self.exact_margins or [None] * len(self.margins)
         ends += [
-            stretched(linear, margin, z, few)
+            widened_interval(linear, margin, z, few)
             for linear, margin, few in zip(self.linear_margins, self.margins, exact, strict=True)
         ]
         return np.concatenate([low for low, _ in ends]), np.concatenate([high for _, high in ends])
 
     def listed(self, view: View) -> list[int]:
-        """Cells, then margins, in their order, whatever came out."""
+        """Return cells, then margins, in the order of the estimate."""
         return list(range(self.frequency.size))[: view.rows]
 
     def cells(self, rows: Sequence[int], view: View) -> dict[str, Column]:
-        """A key for each part, null where a row is not about it; then share and ratio."""
+        """Return a key for each part, null where a row is not about it; then share and ratio."""
         if checked_target(view.of) != "population":
             raise InputError(
                 'joint estimates have intervals of the "population" only; got '
@@ -196,7 +198,7 @@ class JointEstimate(Tabular):
         return found
 
     def _ratios(self, view: View) -> list[Vector]:
-        """Ratios to independence with their ends; of margins there are none."""
+        """Return ratios to independence with their intervals; NaN for margins."""
         count = self.frequency.size if view.simultaneous else 1
         z = critical_value(view.level, count)
         nothing = np.full(sum(own.size for own in self.margins), np.nan)
@@ -207,12 +209,12 @@ class JointEstimate(Tabular):
             *(np.concatenate([*(pair[side] for pair in ends), nothing]) for side in (0, 1)),
         ]
 
+    @override
     def covers(self, view: View) -> str:
-        """What the intervals cover."""
         return all_or_each(view, self.frequency.size, "a cell or a margin")
 
     def extra_fields(self, view: View) -> dict[str, object]:
-        """How the answers go together, and how many were asked what, as plain data."""
+        """Return the associations, and the number of reports by parts, as plain data."""
         keys = self.parts.keys
         return {
             "tables": [table.extra_fields(view.level) for table in self.tables.values()],
@@ -222,10 +224,10 @@ class JointEstimate(Tabular):
             ],
         }
 
-    # Text and picture
+    # Text and chart
 
     def table(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
-        """Cross-tables with their intervals, and how the answers go together."""
+        """Return cross-tables with their intervals, and the associations, as text."""
         from rumor.kinds.joint.cross_table import cross_tables
 
         return cross_tables(self, viewed(view, wishes))
@@ -237,7 +239,7 @@ class JointEstimate(Tabular):
         return [reports_by_part(self), *super().details(view)]
 
     def picture(self, view: View, title: str | None, truth: Vector | None) -> alt.VConcatChart:
-        """A mosaic where cells are few, else a heat map."""
+        """Return a mosaic where cells are few, else a heat map."""
         from rumor.kinds.joint.picture import joint_chart
 
         return joint_chart(self, view, title, truth)

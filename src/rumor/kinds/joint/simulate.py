@@ -1,4 +1,4 @@
-"""Dry runs of joint answers: a crowd whose table is known."""
+"""Simulations of joint answers: a population whose table is known."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rumor.kinds.simulation import (
     NumericSimulation,
     SimulatedPopulation,
     SimulationSettings,
-    rescaled,
+    rescale_counts,
     simulate_numeric,
     summary_of,
 )
@@ -31,14 +31,14 @@ from rumor.results.view import View
 def dry_run(
     mechanism: Mixed, held: TableAnswers, trials: SimulationSettings
 ) -> NumericSimulation[JointEstimate]:
-    """A dry run with the people of a table: a row for each, or cells with a count."""
+    """Simulate the people in the table `held`: a row for each, or cells with a count."""
     if held.column is not None:
         raise InputError(
             f"a joint answer has a column for each part, so none is named; got {held.column!r}"
         )
     counts = read_counts(mechanism, held.table)
     if trials.people is not None:
-        counts = rescaled(counts, trials.people)
+        counts = rescale_counts(counts, trials.people)
     cells, numbered = np.repeat(np.arange(counts.size), counts), mechanism.without_labels()
     truth = true_rows(mechanism.parts, counts / counts.sum())
     crowd = SimulatedPopulation(lambda source: iter([cells]), cells.size, {"frequency": truth})
@@ -51,7 +51,7 @@ def dry_run(
 
 
 def true_rows(parts: Parts, shares: Vector) -> Vector:
-    """The truth of every row of an estimate: cells of each pair, then margins."""
+    """Return the true share of every row of an estimate: cells of each pair, then margins."""
     whole, every = shares.reshape(parts.sizes), range(parts.count)
     kept = [*itertools.combinations(every, 2), *((part,) for part in every)]
     sums = [whole.sum(axis=tuple(set(every) - set(group))) for group in kept]

@@ -1,4 +1,4 @@
-"""Keys with a number each."""
+"""The kind "keyvalue": keys with a number each."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rumor.core.errors import InputError
+from rumor.core.typing import override
 from rumor.kinds.keyvalue.question import KeyValueQuestion
 from rumor.mechanisms.keyvalue import KeyValueMechanism
 
@@ -16,10 +17,13 @@ if TYPE_CHECKING:
 
 
 class KeyValue(KeyValueQuestion):
-    """Some of a fixed list of keys, each with a number; shares and means are learned."""
+    """Some keys out of a fixed list, each with a number; shares and means are learned."""
 
     def check_missing(self, mechanism: KeyValueMechanism, rule: str) -> None:
-        """Nothing is missing: a cell is empty where somebody does not hold the key."""
+        """Refuse every rule for missing answers.
+
+        An empty cell means that the person does not have the key.
+        """
         if rule != "error":
             raise InputError(
                 f"an empty cell of a key says that the person does not hold it, so no answer is "
@@ -27,17 +31,17 @@ class KeyValue(KeyValueQuestion):
             )
 
     def has_row_per_person(self, table: AnswerTable) -> bool:
-        """Not where each pair has a row."""
+        """Return False for a long table, which has a row for each pair."""
         return not self._part("read").is_long(table)
 
+    @override
     def estimate_rounds(self, rounds: Sequence[Summary], method: str) -> KeyValueEstimate:
-        """All rounds of PrivKVM together."""
         from rumor.kinds.keyvalue.estimate import estimate_rounds
 
         return estimate_rounds(rounds, self.resolve_method(method))
 
+    @override
     def estimate_round(self, mechanism: KeyValueMechanism, summary: Summary) -> KeyValueEstimate:
-        """Return the estimate of one round by calibration, as published."""
         from rumor.kinds.keyvalue.estimate import estimate_keyvalue
 
         return estimate_keyvalue(summary, "calibration")

@@ -1,4 +1,4 @@
-"""What is compared of keys: their unbiased shares, and the means of those that are held."""
+"""The quantities compared for keys: their unbiased shares, and the means of their values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rumor.mechanisms.summary import Summary
 def measures(
     mechanism: KeyValueMechanism, summary: Summary, of: Target, options: Mapping[str, Any]
 ) -> Measures:
-    """Both for every key; infinite errors where the reports say nothing."""
+    """Return share and mean of every key; errors are infinite without reports."""
     found = estimate(mechanism, summary, "inversion", {})
     unknown = ~found.mean_known | ~np.isfinite(found.mean_stderr) | ~np.isfinite(found.mean)
     mean = np.where(unknown, 0.0, found.mean)

@@ -1,9 +1,9 @@
 """Frequencies and means of keys from a summary, by any of the methods.
 
-"auto" (the same as "pooled") is the default of rumor.kinds.keyvalue.fit.pooled; "flat" treats
-every key apart, under a uniform prior; "mle" is the closed form of maximum likelihood;
-"inversion" the linear estimates as they come out; "calibration" is what was published for
-PrivKV, and "em" too, which runs over the states of any mechanism.
+"auto" (an alias of "pooled") is the default of rumor.kinds.keyvalue.fit.pooled; "flat" treats
+every key apart, under a uniform prior; "mle" is maximum likelihood in closed form; "inversion"
+gives the linear estimates; "calibration" is the published method of PrivKV, and so is "em", which
+runs over the states of any mechanism.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from rumor.kinds.keyvalue.fit.pooled import MODELS, posterior_means
 from rumor.kinds.keyvalue.fit.published import (
     MOST_ROUNDS,
     THRESHOLD,
-    calibrated,
+    calibrate,
+    frequencies_and_means,
     key_states,
-    of_states,
     state_em,
 )
 from rumor.kinds.keyvalue.intervals import (
@@ -47,8 +47,8 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("auto", "pooled", "flat", "mle", "inversion", "calibration"), ()),
     "em": ("eta", "theta", "max_iterations"),
 }
-"""Every method, and its options."""
-# A name that the paper gives to another estimate (papers/privkv-em).
+"""The methods, each with the names of its options."""
+# The paper uses this name for another estimate (papers/privkv-em).
 _OTHER_MLE = (
     "what Horigome, Kikuchi and Yu call maximum likelihood estimation is method calibration"
 )
@@ -57,7 +57,9 @@ _OTHER_MLE = (
 def estimate(
     mechanism: KeyValueMechanism, data: object, method: str, options: Mapping[str, Any]
 ) -> KeyValueEstimate:
-    """The estimate from reports, a summary of them, or the summaries of all rounds in order."""
+    """Return the estimate from reports, from a summary, or from the summaries of all rounds
+    in order.
+    """
     chosen = checked_method(method, options, OPTIONS, f" for {mechanism.name}")
     if isinstance(data, (list, tuple)) and data and all(isinstance(s, Summary) for s in data):
         return estimate_rounds(data, chosen, options)
@@ -67,7 +69,7 @@ def estimate(
 def estimate_keyvalue(
     summary: Summary, method: str, options: Mapping[str, Any] | None = None
 ) -> KeyValueEstimate:
-    """The estimate of every key's frequency and mean."""
+    """Return the estimate of every key's frequency and mean."""
     mechanism = _keyed(summary)
     if mechanism.round > 1:
         return _later_round(summary, summary.made_by(PrivKVM), method)
@@ -91,14 +93,14 @@ def estimate_keyvalue(
         frequency, mean = linear.f, _ratio(linear.s, linear.f)
     elif chosen == "em":
         theta, told = _states(mechanism, counts, **(options or {}))
-        frequency, mean = of_states(theta)
+        frequency, mean = frequencies_and_means(theta)
         diagnostics |= told
     else:
         if not isinstance(mechanism, (PrivKV, PrivKVM)):
             raise InputError(
                 f"method {chosen!r} was published for PrivKV and PrivKVM; got {mechanism.name!r}"
             )
-        frequency, mean = calibrated(mechanism, counts)
+        frequency, mean = calibrate(mechanism, counts)
     known = apart.frequency_known, apart.mean_known
     return _result(summary, counts, rates, chosen, frequency, mean, known, diagnostics)
 
@@ -111,7 +113,9 @@ def _states(
     theta: object = None,
     max_iterations: int = MOST_ROUNDS,
 ) -> tuple[Vector, dict[str, object]]:
-    """EM over the states of every key: until no share moves by more than `eta`, from `theta`."""
+    """Return EM over the states of every key, from `theta` until no share moves by more
+    than `eta`.
+    """
     if isinstance(eta, bool) or not isinstance(eta, (int, float)) or not 0 < eta < 1:
         raise InputError(f"eta must be a number above 0 and below 1; got {format_value(eta)}")
     most = checked_size("max_iterations", max_iterations, 1, MOST_ROUNDS)
@@ -140,7 +144,7 @@ def _keyed(summary: Summary) -> KeyValueMechanism:
 
 
 def _ratio(product: Vector, frequency: Vector) -> Vector:
-    """The mean s / f, unknown where nobody seems to hold the key."""
+    """Return the mean s / f, unknown where the frequency is not positive."""
     return np.asarray(product / np.where(frequency > 0, frequency, np.nan))
 
 
@@ -157,7 +161,7 @@ def _result(
     mechanism = _keyed(summary)
     grid, half = mechanism.grid, mechanism.grid.span / 2
     linear = LinearKeys.of(counts, rates, prior=0.5)
-    # Few reports may agree by chance; the noise is there all the same.
+    # Few reports may agree by chance; the mechanism's noise is a lower bound on the variance.
     noise = min(rate * (1 - rate) for rate in (rates.miss, rates.miss + rates.gain))
     floor = noise / (np.maximum(counts.trials, 1) * rates.gain**2)
     return KeyValueEstimate(
@@ -186,7 +190,7 @@ def _result(
 def _intervals(
     mechanism: KeyValueMechanism, summary: Summary, counts: KeyCounts, rates: KeyRates
 ) -> KeyIntervals:
-    """Intervals of what was kept; where more may be held than that, of all that is held."""
+    """Return intervals of kept keys, widened where people may have more keys than the cap."""
     plain = KeyIntervals(counts, rates, mechanism.grid.low, mechanism.grid.high)
     kept = mechanism.kept
     if kept is None or not kept.may_exceed:
@@ -199,11 +203,11 @@ def _intervals(
 def _fakes(
     mechanism: KeyValueMechanism, reports: int, counts: KeyCounts, linear: LinearKeys
 ) -> dict[str, object]:
-    """Return how far fakes who all speak of one key move its share, and the leading key's mean."""
+    """Return the largest shift by fakes of one key's share, and of the leading key's mean."""
     bound = PoisoningBound.for_trials(mechanism, reports, float(np.min(counts.trials)))
     bound = bound.with_share_shift(float(np.sqrt(np.max(linear.var_f))))
     leader = int(np.argmax(linear.f))
-    # The share of honest people is no smaller than what fakes leave of the one that was seen.
+    # The share of honest people is at least the observed one less the fakes' part.
     share = min(float(linear.f[leader]), 1.0) - bound.gain
     moves = mechanism.mean_moved(bound.clients / max(counts.trials[leader], bound.clients), share)
     mean = f"they could move the mean of the most frequent key by {moves:.2g}"
@@ -220,14 +224,14 @@ def _names(mechanism: KeyValueMechanism) -> Sequence[int] | Sequence[str]:
 
 
 def _later_round(summary: Summary, mechanism: PrivKVM, method: str) -> KeyValueEstimate:
-    """A round of PrivKVM from the second on: means by calibration, and no frequencies."""
+    """Return a later round of PrivKVM: means by calibration, and no frequencies."""
     if method not in ("auto", "calibration"):
         raise InputError(
             f'round {mechanism.round} of PrivKVM is estimated by "calibration"; got '
             f"{format_value(method)}"
         )
     counts = mechanism.counts(summary.tally, summary.reports)
-    _, mean = calibrated(mechanism, counts)
+    _, mean = calibrate(mechanism, counts)
     grid, half = mechanism.grid, mechanism.grid.span / 2
     seen = (counts.plus + counts.minus).astype(np.float64)
     nothing, unknown = np.full(mechanism.keys, np.nan), np.zeros(mechanism.keys, dtype=np.bool_)
@@ -256,7 +260,7 @@ def _later_round(summary: Summary, mechanism: PrivKVM, method: str) -> KeyValueE
 def estimate_rounds(
     summaries: Sequence[Summary], method: str = "auto", options: Mapping[str, Any] | None = None
 ) -> KeyValueEstimate:
-    """All rounds of PrivKVM together: frequencies of round 1, means of the last."""
+    """Return all rounds of PrivKVM together: frequencies of round 1, means of the last."""
     rounds = [s.mechanism for s in summaries]
     numbers = [m.round if m.rounds > 1 else None for m in rounds]
     if not summaries or numbers != list(range(1, len(summaries) + 1)):

@@ -1,15 +1,16 @@
 """Intervals of key-value estimates: Clopper and Pearson for shares, Fieller for means.
 
-Both start from a key's three counts (+, -, nothing). With lam = miss + gain f:
-- c+ + c- is binomial with success probability lam, so Clopper and Pearson's interval for
-  lam, mapped back by the line, covers f whatever f is;
-- the mean m = s / f is a ratio of two linear estimates, and the interval is the set of m
-  that the test (s - m f)^2 <= z^2 (Var s - 2 m Cov + m^2 Var f) does not reject (Fieller
-  1954). Where f is not told from 0 that is everything, as it should be. Few reports may not show
-  how far they vary: then every m counts as well at which s - m f, a mean of numbers within known
-  bounds, may be 0 (`bounded_ends`).
-Where a cap may be exceeded, f and m are those of kept keys, and intervals are stretched by what
-the others allow (rumor.results.kept).
+Both use a key's three counts (+, -, nothing). With lam = miss + gain f:
+
+- c+ + c- is binomial with success probability lam, so Clopper and Pearson's interval for lam,
+mapped back linearly, covers f whatever f is; - the mean m = s / f is a ratio of two linear
+estimates, and the interval is the set of m that the test (s - m f)^2 <= z^2 (Var s - 2 m Cov + m^2
+Var f) does not reject (Fieller 1954). Where f is not significantly above 0, the set is the whole
+range. A few reports may not show how far they vary: then every m counts as well at which s - m f,
+a mean of numbers within known bounds, may be 0 (`bounded_ends`).
+
+Under a cap that may be exceeded, f and m are those of kept keys, and intervals are widened by the
+largest effect of the dropped keys (rumor.results.kept).
 """
 
 from __future__ import annotations
@@ -25,9 +26,10 @@ from rumor.results.counts import binomial_ends, bounded_ends
 from rumor.results.intervals import Bounds, Tails
 from rumor.results.kept import FullSlots
 
-_MEANS = np.linspace(-1.0, 1.0, 161)  # the means that are looked at where reports are few
-_BETWEEN = 2.0 / 160  # how far they are apart
-_FEW_MEANS = 40.0  # variance of a sum of reports, in squares of their range, that is not few
+_MEANS = np.linspace(-1.0, 1.0, 161)  # the means that are tested where reports are few
+_BETWEEN = 2.0 / 160  # the distance between the tested means
+# Reports are few while the variance of their sum, in squares of their range, is below this.
+_FEW_MEANS = 40.0
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class KeyIntervals:
     high: float
 
     def frequency(self, rows: Rows, tails: Tails) -> Bounds:
-        """Clopper and Pearson's for these keys, mapped to frequencies."""
+        """Return Clopper and Pearson's intervals for the keys `rows`, mapped to frequencies."""
         seen = (self.counts.plus + self.counts.minus)[rows].astype(np.float64)
         trials = self.counts.trials[rows].astype(np.float64)
         low, high = binomial_ends(seen, trials, tails)
@@ -48,7 +50,7 @@ class KeyIntervals:
         return np.clip((low - miss) / gain, 0, 1), np.clip((high - miss) / gain, 0, 1)
 
     def mean(self, rows: Rows, tails: Tails) -> Bounds:
-        """Fieller's for these keys, mapped to the range; it has the same tail on both sides."""
+        """Return Fieller's intervals for the keys `rows`, with equal tails, mapped to the range."""
         z = tails.quantiles()[0]
         keys = LinearKeys.of(self.counts, self.rates, prior=0.5).rows(rows)
         # (s - m f)^2 <= z^2 (vs - 2 m c + m^2 vf) is a m^2 - 2 b m + c0 <= 0.
@@ -59,9 +61,9 @@ class KeyIntervals:
         with np.errstate(divide="ignore", invalid="ignore"):
             first, second = (b - root) / a, (b + root) / a
         low, high = np.full(a.shape, -1.0), np.full(a.shape, 1.0)
-        # a > 0: between the roots. Otherwise the set is everything, or everything but what
-        # lies between the roots; only a piece that reaches into [-1, 1] counts. A frequency
-        # far below 0 is an accident that says nothing of a mean.
+        # a > 0: between the roots. Otherwise the set is everything, or everything but the part
+        # between the roots; only a piece that reaches into [-1, 1] counts. A frequency far below 0
+        # is chance and has no information on a mean.
         inside = (a > 0) & (keys.f > 0)
         low[inside], high[inside] = first[inside], second[inside]
         outside = (a < 0) & (b * b - a * c > 0)  # accepted: m <= second or m >= first
@@ -77,17 +79,17 @@ class KeyIntervals:
 
 @dataclass(frozen=True)
 class ReachingKeyIntervals(KeyIntervals):
-    """Where people may hold more keys than the cap: what they did not keep is allowed for."""
+    """Intervals under a cap that people may exceed, widened for the keys they dropped."""
 
     slots: FullSlots
 
     def frequency(self, rows: Rows, tails: Tails) -> Bounds:
-        """How far the true share may lie above the kept one."""
+        """Return intervals whose upper ends allow for the largest share above the kept one."""
         low, high = super().frequency(rows, tails)
         return low, self.slots.reach(high, tails.quantiles()[1])
 
     def mean(self, rows: Rows, tails: Tails) -> Bounds:
-        """Holders who did not keep a key may have any value of it."""
+        """Return intervals that allow any value for people who dropped the key."""
         low, high = super().mean(rows, tails)
         part = self.slots.unseen(super().frequency(rows, tails)[0], tails.quantiles()[1])
         return low + part * (self.low - low), high + part * (self.high - high)
@@ -95,7 +97,7 @@ class ReachingKeyIntervals(KeyIntervals):
 
 @dataclass(frozen=True)
 class FewMeans:
-    """Which means, from -1 to 1, few reports of a key leave possible."""
+    """The means from -1 to 1 that are possible given a few reports of a key."""
 
     counts: KeyCounts
     rates: KeyRates
@@ -103,7 +105,7 @@ class FewMeans:
     def ends(self, rows: Rows, tails: Tails) -> Bounds:
         """Return the first and the last mean of a fine grid that is possible.
 
-        Of keys with many reports nothing is said: 1 and -1, which stretch no interval.
+        Keys with many reports get 1 and -1, which widen no interval.
         """
         counts = [c[rows] for c in (self.counts.plus, self.counts.minus, self.counts.trials)]
         plus, minus, trials = (column.astype(np.float64) for column in counts)
@@ -125,7 +127,7 @@ class FewMeans:
         return low, high
 
     def _added(self) -> Vector:
-        """Return what a report that says +, - or nothing adds to s - m f, for each mean m."""
+        """Return the term that a report of +, - or nothing adds to s - m f, for each mean m."""
         held = (1 - self.rates.miss) / self.rates.gain
         sign, absent = 1 / self.rates.sign_gain, -self.rates.miss / self.rates.gain
         return np.stack([sign - _MEANS * held, -sign - _MEANS * held, -_MEANS * absent], axis=1)
@@ -133,17 +135,21 @@ class FewMeans:
 
 @dataclass(frozen=True)
 class FrequencyIntervals(KeyIntervals):
-    """Where means come from later rounds of PrivKVM: their error is not known, being biased."""
+    """Intervals where means come from later rounds of PrivKVM, whose biased means have no
+    known error.
+    """
 
     def mean(self, rows: Rows, tails: Tails) -> Bounds:
-        """Anything in the range."""
+        """Return the whole range."""
         return np.full(rows.size, self.low), np.full(rows.size, self.high)
 
 
 @dataclass(frozen=True)
 class NoIntervals(FrequencyIntervals):
-    """A later round of PrivKVM alone: it says nothing of frequencies either."""
+    """Intervals of a later round of PrivKVM alone, which has no information on frequencies
+    either.
+    """
 
     def frequency(self, rows: Rows, tails: Tails) -> Bounds:
-        """Anything."""
+        """Return the whole range."""
         return np.zeros(rows.size), np.ones(rows.size)

@@ -1,4 +1,4 @@
-"""The shares and means of keys side by side, as a picture."""
+"""The chart of the shares and means of keys, side by side."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def keyvalue_chart(
     title: str | None,
     truth: tuple[Vector, Vector] | None,
 ) -> alt.HConcatChart:
-    """The most frequent keys: shares as bars on the left, means as points on the right."""
+    """Return a chart of the most frequent keys: shares as bars on the left, means as points."""
     view = view.on_screen()
     order = estimate.listed(view)
     names = [str(estimate.values[i]) for i in order]

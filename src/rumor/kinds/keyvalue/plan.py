@@ -1,4 +1,4 @@
-"""Planning keys with numbers: the share of people who hold a key, and the mean of its values."""
+"""The plan of keys with numbers: the share of people with a key, and the mean of its values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rumor.kinds.planning.planned import (
     Size,
     Squares,
     mean_square,
-    told_apart,
+    smallest_detectable_share,
 )
 from rumor.mechanisms import (
     ItemSampling,
@@ -34,7 +34,7 @@ from rumor.results.selection import split_tails
 from rumor.results.smallest_share import RareCount
 from rumor.results.view import ROWS_SHOWN
 
-# Errors are those of a key that so many people hold, with values around the middle.
+# The share of people with the key whose mean's error is shown, with values around the middle.
 SHARE = 0.1
 
 
@@ -46,24 +46,26 @@ NO_CAP = (
 
 
 class PlannedKeyValue(PlannedQuestion[KeyValueMechanism]):
-    """Some of so many keys, at most `cap` of them where a cap is known."""
+    """Some of `domain` keys, at most `cap` of them where a cap is known, as a plan works
+    with them.
+    """
 
     sized = "{domain:,} keys"
-    # Keys are simulated as tables of people: smaller crowds.
+    # Keys are simulated as tables of people, so populations are smaller than elsewhere.
     simulated = 20_000
     error_of = f"the share of a key that {SHARE:.0%} of respondents hold"
     default_of = "method auto over all keys, held by 1/2, 1/3, 1/4, ... of respondents (simulated)"
     detects = "the smallest detectable share of a key"
 
     def size(self) -> str:
-        """How many keys, and how many of them one person holds."""
+        """Return the number of keys and the cap, in words."""
         most = "" if self.asked.cap is None else f" (at most {self.asked.cap:,} of them held)"
         return super().size() + most
 
-    def candidates(self, wish: BudgetSpec) -> list[MechanismChoice[KeyValueMechanism]]:
-        """Every mechanism; those that need a cap where there is one."""
+    def candidates(self, budget: BudgetSpec) -> list[MechanismChoice[KeyValueMechanism]]:
+        """Return every mechanism, with those that need a cap where there is one."""
         common = {"keys": self.domain, "low": self.asked.low, "high": self.asked.high}
-        cost, cap = {"epsilon": wish.epsilon, "outside": "clip"}, {"cap": self.asked.cap}
+        cost, cap = {"epsilon": budget.epsilon, "outside": "clip"}, {"cap": self.asked.cap}
         made: list[tuple[str, KeyValueMechanism, object]] = [
             ("keyvalue-block", KeyValueBlock(**common, **cost), "keyvalue-block"),  # type: ignore[arg-type]
             (
@@ -82,18 +84,18 @@ class PlannedKeyValue(PlannedQuestion[KeyValueMechanism]):
             ]
         found = []
         for label, mechanism, name in made:
-            asked: dict[str, object] = {"epsilon": wish.epsilon, "mechanism": name}
+            asked: dict[str, object] = {"epsilon": budget.epsilon, "mechanism": name}
             if hasattr(mechanism, "cap"):
                 asked["cap"] = self.asked.cap
             found.append(MechanismChoice(label, mechanism, asked))
         return found
 
     def error(self, mechanism: KeyValueMechanism, users: int) -> float:
-        """Of the linear estimate of the share."""
+        """Return the standard error of the linear estimate of the share."""
         return math.sqrt(float(mechanism.variances(SHARE, 0.0, users)[0]))
 
     def second_error(self, mechanism: KeyValueMechanism, users: int) -> float | None:
-        """Of the ratio of the two linear estimates, to first order; at most half the range.
+        """Return the first-order standard error of the mean, at most half the range.
 
         None for PrivKVM, whose means come from its last round.
         """
@@ -104,12 +106,12 @@ class PlannedKeyValue(PlannedQuestion[KeyValueMechanism]):
         return half * min(1.0, math.sqrt(product) / SHARE)
 
     def default(self, mechanism: KeyValueMechanism, users: int) -> float:
-        """Over all keys, on a crowd of which a half holds the first key, a third the second."""
+        """Return the default's error over all keys, with shares of 1/2, 1/3, 1/4, ... of people."""
         linear = self.linear(mechanism, users)
         return linear * key_ratio(self._crowd(mechanism)[0], linear)
 
     def linear(self, mechanism: KeyValueMechanism, users: int) -> float:
-        """Over all keys of this crowd."""
+        """Return the linear estimate's error over all keys of this population."""
         frequency, mean = self._crowd(mechanism)
         return math.sqrt(float(mechanism.variances(frequency, mean, users)[0].mean()))
 
@@ -117,24 +119,29 @@ class PlannedKeyValue(PlannedQuestion[KeyValueMechanism]):
         return typical_keys(self.domain, getattr(mechanism, "cap", None))
 
     def detectable(self, mechanism: KeyValueMechanism, users: int) -> float:
-        """By a test of one key alone."""
+        """Return the smallest share that a test of one key detects."""
         keyed = mechanism
-        return told_apart(lambda f: math.sqrt(float(keyed.variances(f, 0.0, users)[0])))
+        return smallest_detectable_share(
+            lambda f: math.sqrt(float(keyed.variances(f, 0.0, users)[0]))
+        )
 
     def shown(self, mechanism: KeyValueMechanism, users: int) -> float:
-        """Of a key among those that are listed."""
+        """Return the smallest share whose interval, as the first in the table, excludes zero."""
         rates = mechanism.rates
         about = RareCount.of_part(users, mechanism.share, rates.miss, rates.gain)
         tails = split_tails(CONFIDENCE, 1, min(ROWS_SHOWN, self.domain), self.domain)
         return about.smallest_share(float(tails.lower[0])) or 1.0
 
     def choose(
-        self, candidates: Sequence[MechanismChoice[KeyValueMechanism]], users: int, wish: BudgetSpec
+        self,
+        candidates: Sequence[MechanismChoice[KeyValueMechanism]],
+        users: int,
+        budget: BudgetSpec,
     ) -> MechanismChoice[KeyValueMechanism]:
-        """What "auto" resolves to."""
+        """Return what "auto" resolves to."""
         chosen = key_value(
             self.domain,
-            wish.epsilon,
+            budget.epsilon,
             self.asked.cap,
             low=self.asked.low,
             high=self.asked.high,
@@ -143,7 +150,7 @@ class PlannedKeyValue(PlannedQuestion[KeyValueMechanism]):
         return next(c for c in candidates if c.mechanism == chosen)
 
     def question(self) -> Mapping[str, object]:
-        """Keys and range."""
+        """Return keys and range."""
         return {
             "keys": self.domain,
             "low": self.asked.low,
@@ -152,19 +159,21 @@ class PlannedKeyValue(PlannedQuestion[KeyValueMechanism]):
         }
 
     def notes(self, mechanism: KeyValueMechanism, users: int) -> list[str]:
-        """What the errors are of, and what a cap does or would bring."""
+        """Return notes on the quantities of the errors, and on the effect of a cap."""
         told = [
-            f"Mean error: of the mean of a key that {SHARE:.0%} hold, in units of the value; "
-            f"at most half the range."
+            f"Mean error: standard error of the mean of a key of {SHARE:.0%} of respondents, in "
+            f"units of the value; at most half the range."
         ]
         if mechanism.kept is not None:
             told.append(mechanism.kept.planned)
         return told if self.asked.cap is not None else [*told, NO_CAP]
 
-    truth = "keys held by a half, a third, a quarter and so on"
+    truth = "keys of 1/2, 1/3, 1/4, ... of respondents"
 
     def trials(self, mechanism: KeyValueMechanism, users: int, seed: int) -> Iterator[Squares]:
-        """People who hold keys in the proportions above, each with a value near the key's mean."""
+        """Yield squared errors of populations with the shares above and values near the
+        keys' means.
+        """
         from rumor.kinds.estimating import estimate
 
         frequency, mean = self._crowd(mechanism)
@@ -178,5 +187,5 @@ class PlannedKeyValue(PlannedQuestion[KeyValueMechanism]):
 
 
 def planned(size: Size) -> PlannedKeyValue:
-    """Some of so many keys."""
+    """Return a key-value question of this `size` as a plan works with it."""
     return PlannedKeyValue(size)

@@ -1,6 +1,6 @@
-"""Choosing a key-value mechanism: what `key_value` and "auto" resolve to.
+"""The kind "keyvalue" as a device knows it: keys, range, mechanism, and how pairs are read.
 
-The kind "keyvalue" as a device knows it: keys, range, mechanism, and how pairs are read.
+`key_value` is what the mechanism "auto" resolves to.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from rumor.core.canonical import Json
 from rumor.core.checks import checked_size
 from rumor.core.columns import checked_labels
 from rumor.core.errors import AnswerError, InputError, format_value
+from rumor.core.typing import override
 from rumor.kinds.base import Example, Kind, abbreviate_list, labels_of
 from rumor.kinds.domains import RANGE, parse_answer_number, range_arguments
 from rumor.mechanisms.base import Mechanism
 from rumor.mechanisms.keyvalue import KeyValueMechanism
 
-# How much worse the shares may be when shares and means together are better.
+# The largest factor on the shares' error that better means may cost.
 _TOLERANCE = 1.1
 
 
@@ -31,10 +32,10 @@ def key_value(
     outside: str = "refuse",
     over_cap: str = "refuse",
 ) -> KeyValueMechanism:
-    """The best mechanism for people who hold some of these keys, each with a number.
+    """Return the best mechanism for people with some of these `keys`, each with a number.
 
-    The block mechanism, unless a public `cap` on the number of keys that a person holds is known
-    and makes item sampling or key sets better: closed-form variances decide.
+    The result is the block mechanism, unless a public `cap` on the number of keys of a person is
+    known and makes item sampling or key sets better: closed-form variances decide.
     """
     # A device draws with one mechanism, and loads no other.
     from rumor.mechanisms.item_sampling import ItemSampling
@@ -58,7 +59,7 @@ def key_value(
 
 
 class KeyValueQuestion(Kind[KeyValueMechanism]):
-    """Some of a fixed list of keys, each with a number, as a device knows it."""
+    """Some keys out of a fixed list, each with a number, as a device knows it."""
 
     many_columns_reason = "key-value answers have many columns"
     name = "keyvalue"
@@ -70,16 +71,18 @@ class KeyValueQuestion(Kind[KeyValueMechanism]):
     has_cap = True
     estimates_shares = False
 
-    def resolve(self, wish: Mapping[str, object], users: int | None) -> KeyValueMechanism:
-        """A mechanism by name or the best one; `cap` guides "auto" and the capped ones."""
-        if "keys" not in wish:
+    def resolve(self, spec: Mapping[str, object], users: int | None) -> KeyValueMechanism:
+        """Return the mechanism named in `spec` or the best one; `cap` is for "auto" and
+        capped ones.
+        """
+        if "keys" not in spec:
             raise InputError("a keyvalue question must have keys (a list or a number); got none")
-        name, options = self.chosen_mechanism(wish)
-        arguments = {**range_arguments(wish, name), **options}
+        name, options = self.chosen_mechanism(spec)
+        arguments = {**range_arguments(spec, name), **options}
         mechanism = self.mechanism_named(name, options)
-        arguments["keys"] = wish["keys"]
-        if "cap" in wish:
-            arguments["cap"] = wish["cap"]
+        arguments["keys"] = spec["keys"]
+        if "cap" in spec:
+            arguments["cap"] = spec["cap"]
         if mechanism is None:
             return key_value(**arguments)
         if "cap" in arguments and "cap" not in mechanism.OPTIONS:
@@ -90,33 +93,33 @@ class KeyValueQuestion(Kind[KeyValueMechanism]):
             raise InputError(f"mechanism {name!r} needs a cap on the keys of a person; got none")
         return mechanism(**arguments)
 
+    @override
     def restore(self, mechanism: Mechanism, contract: Mapping[str, object]) -> KeyValueMechanism:
-        """The mechanism, its keys called by the contract's labels."""
         keyed = self.check_family(mechanism)
         labels = labels_of(contract)
         named = keyed.with_labels(None if labels is None else checked_labels(labels))
         return named.with_parent(contract["parent"])
 
+    @override
     def columns(self, id: str, mechanism: KeyValueMechanism) -> Sequence[str]:
-        """One for each key."""
         return [id, *(str(name) for name in mechanism.labels or range(mechanism.keys))]
 
     def parse_answer(self, mechanism: KeyValueMechanism, text: str) -> object:
-        """KEY:NUMBER, with commas between several; "none" for a person who holds nothing."""
+        """Return the pairs in `text`: KEY:NUMBER, separated by commas; "none" for no key."""
         parts = [] if text.strip() == "none" else text.split(",")
         pairs = [_pair(mechanism, part) for part in parts if part.strip()]
         if len(dict(pairs)) < len(pairs):
             raise AnswerError("a person must hold each key once", got="one twice")
         return dict(pairs)
 
+    @override
     def hint(self, mechanism: KeyValueMechanism) -> str:
-        """The keys and the range."""
         names = abbreviate_list(mechanism.labels or [str(key) for key in range(mechanism.keys)])
         said = mechanism.grid.range_text
         return f"KEY:NUMBER, KEY:NUMBER... or none; keys {names}; numbers from {said}"
 
+    @override
     def example(self) -> Example:
-        """Two apps, and how long each was used."""
         return Example(
             spec={"keys": ["maps", "chat"], "low": 0, "high": 4, "epsilon": 2.0},
             typed_answers=("maps:1.5,chat:2", "chat:4", "none", "maps:0.5"),
@@ -124,13 +127,13 @@ class KeyValueQuestion(Kind[KeyValueMechanism]):
             plan={"domain": 2, "low": 0.0, "high": 4.0},
         )
 
+    @override
     def answer_domain(self, mechanism: KeyValueMechanism) -> dict[str, Json]:
-        """The range."""
         return {"answers": None, "range": [mechanism.grid.low, mechanism.grid.high]}
 
 
 def _pair(mechanism: KeyValueMechanism, text: str) -> tuple[int | str, float]:
-    """A key, by its label or its number, and the number that goes with it."""
+    """Return a key, by its label or its number, and the number that goes with it."""
     rule = "pairs must be KEY:NUMBER,KEY:NUMBER..."
     key, colon, number = text.strip().rpartition(":")
     if not colon:

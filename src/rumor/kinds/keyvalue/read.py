@@ -1,10 +1,10 @@
-"""Reading keys with numbers: a column for each key, or a row for each pair.
+"""Reading of keys with numbers: a column for each key, or a row for each pair.
 
-A *wide* table has a row for each person and a column for each key (called by its label, or
-by its number where keys have no labels); an empty cell means that the person does not hold
-it. A *long* table has the columns person, key and value; a person who holds nothing has one
-row with an empty key. A wide table is read a batch at a time; a long one whole, since a
-person's rows may lie anywhere in it.
+A *wide* table has a row for each person and a column for each key (called by its label, or by its
+number where keys have no labels); an empty cell means that the person does not have the key. A
+*long* table has the columns person, key and value; a person without a key has one row with an
+empty key. A wide table is read a batch at a time; a long one whole, since a person's rows may lie
+anywhere in it.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ LONG = ("person", "key", "value")
 
 
 def is_long(table: AnswerTable) -> bool:
-    """Whether a table has the columns person, key and value."""
+    """Return whether a table has the columns person, key and value."""
     return set(LONG) <= set(table.schema.names)
 
 
 def read_people(
     mechanism: KeyValueMechanism, table: AnswerTable, keep: Sequence[str] = ()
 ) -> Iterator[tuple[Any, pa.RecordBatch | None]]:
-    """People's pairs as the mechanism takes them, with the kept columns of a wide table."""
+    """Yield people's pairs as the mechanism takes them, with the columns `keep` of a wide table."""
     if is_long(table):
         if keep:
             raise InputError(
@@ -58,11 +58,11 @@ def read_people(
 
 
 def _numbers(table: AnswerTable, column: pa.Array) -> NDArray[np.float64]:
-    """A column of a key as numbers, NaN for empty cells."""
+    """Return the `column` of a key as numbers, NaN for empty cells."""
     try:
         return np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        pass  # whose reason may quote a cell
+        pass  # Arrow's own error may quote a cell
     raise InputError(f"{table.path}: values must be numbers; got something else")
 
 

@@ -1,7 +1,7 @@
 """The estimated frequency and mean of every key.
 
-As with frequencies, three things stay apart: the method's answer, the linear (unbiased)
-estimate with its standard error, and the interval, which says what it covers.
+As with frequencies, three results stay apart: the method's answer, the linear (unbiased) estimate
+with its standard error, and the confidence interval.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ QUANTITIES = ("frequency", "mean")
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class KeyValueEstimate(RankedRows):
-    """For every key the share of people who hold it and the mean of their values.
+    """The share of people with each key, and the mean of their values.
 
-    `frequency` and `mean` are the method's answers. `unbiased` (of the frequency) and
-    `product` (of frequency times mean, values scaled to [-1, 1]) are linear estimates;
-    `stderr` and `mean_stderr` are the standard errors of `unbiased` and of the ratio of
-    the two. `frequency_known` and `mean_known` say where the reports of a key tell
-    something: where they do not, the answer is no better than the prior.
+    `frequency` and `mean` are the method's answers. `unbiased` (of the frequency) and `product`
+    (of frequency times mean, values scaled to [-1, 1]) are linear estimates; `stderr` and
+    `mean_stderr` are the standard errors of `unbiased` and of the ratio of the two.
+    `frequency_known` and `mean_known` mark the keys with informative reports; elsewhere the answer
+    is no better than the prior.
     """
 
     _COVERED = (
@@ -54,7 +54,7 @@ class KeyValueEstimate(RankedRows):
     range: tuple[float, float]
     intervals: KeyIntervals = field(repr=False)
     kept: Kept | None = None
-    """The cap, where a report draws from fewer keys than a person may hold."""
+    """The effect of the cap, where a report draws from fewer keys than a person may have."""
 
     def interval(
         self,
@@ -64,14 +64,14 @@ class KeyValueEstimate(RankedRows):
         of: str = "population",
         simultaneous: bool = False,
     ) -> Bounds:
-        """Ends of a confidence interval for the "frequency" or the "mean" of every key.
+        """Return a confidence interval for the "frequency" or the "mean" of every key.
 
-        A key must be named in advance; those that come out on top are covered less often.
-
-        Clopper and Pearson's for frequencies, Fieller's for means: the whole range where
-        the key is too rare to say anything. Of the population: a report is about keys drawn
-        at random, so these people differ from it by next to nothing. Each key's interval
-        covers with the level given; when `simultaneous`, all of a quantity at once do.
+        A key must be named in advance; keys at the top of the estimate are covered less often. The
+        intervals are Clopper and Pearson's for frequencies and Fieller's for means: the whole
+        range where the key is too rare. They are for the population: a report is about keys drawn
+        at random, so these people differ from the population by next to nothing. Each key's
+        interval covers with the given level; when `simultaneous`, all intervals of a quantity
+        cover at once.
         """
         self._require(of)
         size = len(self.values)
@@ -79,10 +79,11 @@ class KeyValueEstimate(RankedRows):
         return self._ends(np.arange(size), quantity, Tails.alike(half, half, size))
 
     def bounds(self, rows: Sequence[int], view: View, quantity: str = "frequency") -> Bounds:
-        """Ends for these keys as the view covers them.
+        """Return the intervals of the keys `rows`, as the `view` covers them.
 
-        In the order of the estimate, keys were chosen for their share: its lower tail pays for
-        that. Their means were not, but go with it one way or the other: both tails pay.
+        In the order of the estimate, keys were selected for their share, so the lower tail of the
+        share is adjusted. Their means were not selected, but may depend on the selection in either
+        direction, so both tails are adjusted.
         """
         self._require(view.of)
         places, count = np.asarray(rows, dtype=np.intp), len(self.values)
@@ -105,7 +106,7 @@ class KeyValueEstimate(RankedRows):
         if quantity == "frequency":
             low, high = self.intervals.frequency(rows, tails)
             reach = 2 * np.nan_to_num(self.stderr[rows], nan=0.0, posinf=1.0)
-            # Noise may bring a whole interval below 0 or above 1, where it was cut off.
+            # Noise may bring a whole interval below 0 or above 1, where it is clipped.
             low, high = share_ends(low, high, np.where(high > low, 0.0, reach))
             answer, limits = self.frequency[rows], (0.0, 1.0)
         elif quantity == "mean":
@@ -117,11 +118,11 @@ class KeyValueEstimate(RankedRows):
                 f"got {format_value(quantity)}"
             )
         low, high, answer = (np.clip(x, *limits) for x in (low, high, answer))
-        # fmin and fmax: an answer that is not known stretches nothing.
+        # fmin and fmax: an unknown answer widens no interval.
         return np.fmin(low, answer), np.fmax(high, answer)
 
     def cells(self, rows: Sequence[int], view: View) -> dict[str, Column]:
-        """A row for each key; NaN where there is no answer becomes None."""
+        """Return a row for each key; NaN where there is no answer becomes None."""
         places = np.asarray(rows, dtype=np.intp)
         cells: dict[str, Column] = {"value": [self.values[i] for i in rows]}
         for quantity, answer, error, known in (
@@ -139,7 +140,9 @@ class KeyValueEstimate(RankedRows):
         return cells
 
     def table(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
-        """The most frequent keys as text; a ? marks answers that are no better than the prior."""
+        """Return the most frequent keys as text; a ? marks answers that are no better than
+        the prior.
+        """
         seen = viewed(view, wishes).on_screen()
         order = self.listed(seen)
         low, high = self.bounds(order, seen)
@@ -178,18 +181,18 @@ class KeyValueEstimate(RankedRows):
 
     @property
     def notes(self) -> list[str]:
-        """What the cap does to shares and means, where there is one."""
+        """Sentences on the effect of the cap on shares and means; none without a cap."""
         return [] if self.kept is None else [self.kept.covered]
 
     def extra_fields(self, view: View) -> dict[str, object]:
-        """The cap, and what it does."""
+        """Return the cap and its effect."""
         cap = len(self.values) if self.kept is None else self.kept.cap
         return {"cap": cap, "notes": self.notes}
 
     def picture(
         self, view: View, title: str | None, truth: tuple[Vector, Vector] | None
     ) -> alt.HConcatChart:
-        """Shares and means side by side with their intervals."""
+        """Return a chart of shares and means side by side with their intervals."""
         from rumor.kinds.keyvalue.picture import keyvalue_chart
 
         return keyvalue_chart(self, view, title, truth)

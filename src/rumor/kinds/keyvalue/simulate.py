@@ -1,4 +1,4 @@
-"""Dry runs of keys with numbers: a crowd whose keys and values are known."""
+"""Simulations of keys with numbers: a population whose keys and values are known."""
 
 from __future__ import annotations
 
@@ -28,21 +28,24 @@ from rumor.mechanisms.privkv import PrivKVM
 from rumor.mechanisms.summary import Summary
 from rumor.results.view import View
 
-# People whose tables are made at a time when only shares and means are known.
+# The number of people whose tables are made at a time when only shares and means are known.
 _CHUNK_CELLS = 1 << 22
 
 
 def dry_run(
     mechanism: KeyValueMechanism, held: TableAnswers, trials: SimulationSettings
 ) -> NumericSimulation[KeyValueEstimate]:
-    """A dry run with the people of a table, whose columns are called as keys are."""
+    """Simulate the people in the table `held`, whose columns are called as keys are."""
     return simulate_keys(mechanism, read_crowd(mechanism, held.table, trials.people), trials)
 
 
 def simulate_keys(
     mechanism: KeyValueMechanism, crowd: SimulatedPopulation, trials: SimulationSettings
 ) -> NumericSimulation[KeyValueEstimate]:
-    """A crowd, some times; in all rounds, where the mechanism is asked in rounds."""
+    """Privatise and estimate the population `crowd`, several times.
+
+    A mechanism in rounds is simulated in all its rounds.
+    """
 
     def trial(source: RandomSource) -> KeyValueEstimate:
         if isinstance(mechanism, PrivKVM):
@@ -85,7 +88,7 @@ def _picture(
 def read_crowd(
     mechanism: KeyValueMechanism, table: AnswerTable, people: int | None = None
 ) -> SimulatedPopulation:
-    """The people of a table; `people` rescales to a crowd of that size, drawn from them."""
+    """Return the people of a `table`, resampled to `people` if a number is given."""
     names = set(table.schema.names)
     if {"key", "frequency", "mean"} <= names and not is_long(table):
         return _shares(mechanism, table, people)
@@ -95,11 +98,10 @@ def read_crowd(
 def _shares(
     mechanism: KeyValueMechanism, table: AnswerTable, people: int | None
 ) -> SimulatedPopulation:
-    """Keys with their shares and means: people hold each key independently of the others."""
+    """Return people with independent keys, from a table of keys with their shares and means."""
     if people is None:
         raise InputError(
-            f"{table.path}: a table of shares says nothing about how many people there are; "
-            f"use --people"
+            f"{table.path}: a table of shares has no number of people; give one with --people"
         )
     f, m = np.zeros(mechanism.keys), np.full(mechanism.keys, mechanism.grid.middle)
     key = "integer" if mechanism.labels is None else "text"
@@ -124,7 +126,7 @@ def _shares(
             words = source.stream().words(size * mechanism.keys).reshape(size, -1)
             yield np.where(words < (f * 2.0**64), m, np.nan)
 
-    # Nobody's values have no mean.
+    # A key without holders has no mean.
     return SimulatedPopulation(
         batches, people, {"frequency": f, "mean": np.where(f > 0, m, np.nan)}
     )
@@ -133,7 +135,7 @@ def _shares(
 def _pairs(
     mechanism: KeyValueMechanism, table: AnswerTable, people: int | None
 ) -> SimulatedPopulation:
-    """The people of a wide or long table; more or fewer of them are drawn at random."""
+    """Return the people of a wide or long `table`; another number of people is drawn at random."""
     read, before = [], 0
     for values, _ in read_people(mechanism, table):
         with table.locate_errors(before=before):
@@ -155,7 +157,7 @@ def _pairs(
 
 
 def _steps(mechanism: KeyValueMechanism, pairs: Any) -> Vector:
-    """A wide table of values on the grid, NaN where a key is not held."""
+    """Return a wide table of values on the grid, NaN where a person does not have the key."""
     everything = np.broadcast_to(np.arange(mechanism.keys), (pairs.people, mechanism.keys))
     steps = pairs.at(0, everything)
     return np.where(steps < 0, np.nan, mechanism.grid.value_at(steps.astype(np.float64)))
@@ -169,7 +171,7 @@ def simulate_rounds(
     options: Mapping[str, Any] | None = None,
     random: RandomSource | None = None,
 ) -> tuple[KeyValueEstimate, list[Summary]]:
-    """All rounds with the same people: the estimate, and the summary of each round.
+    """Run all rounds with the same people; return the estimate, and the summary of each round.
 
     The means that are published between rounds are those of the calibration.
     """

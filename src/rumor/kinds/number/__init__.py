@@ -1,9 +1,10 @@
-"""One number within a range."""
+"""The kind "number": one number within a range."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rumor.core.typing import override
 from rumor.kinds.number.question import NumberQuestion
 
 if TYPE_CHECKING:
@@ -13,8 +14,8 @@ if TYPE_CHECKING:
 class Number(NumberQuestion):
     """One number within a range; its mean is learned."""
 
+    @override
     def largest_error(self, size: Size) -> float:
-        """The whole range."""
         return size.span
 
 

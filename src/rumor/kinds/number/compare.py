@@ -1,4 +1,4 @@
-"""What is compared of numbers: the unbiased mean."""
+"""The quantity compared for numbers: the unbiased mean."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ from rumor.results.intervals import Bounds
 
 @dataclass(frozen=True)
 class FewReportsOfNumber:
-    """A mean as one row of reports that may be few."""
+    """The mean as a single row of reports that may be few."""
 
     intervals: ShareIntervals | FewNumbers
 
     @property
     def trials(self) -> Vector:
-        """The reports."""
+        """The number of reports, as a one-row array."""
         return np.array([float(self.intervals.reports)])
 
     @property
     def within(self) -> Bounds:
-        """The ends of what one report can say."""
+        """The smallest and the largest estimate of one report."""
         least, most = self.intervals.ends
         return np.array([least]), np.array([most])
 
     def is_few(self, rows: Rows) -> Mask:
-        """The mean is one row."""
+        """Return, for the single row, whether its reports are few."""
         return np.full(rows.size, self.intervals.few)
 
     def quantile_ends(self, rows: Rows, z: Vector) -> Bounds:
-        """Return the ends at each quantile."""
+        """Return the ends of the interval at each normal quantile in `z`."""
         found = [self.intervals.bounds(float(each), "population") for each in z]
         low, high = (np.array([end[side][0] for end in found]) for side in (0, 1))
         return low, high
@@ -49,7 +49,10 @@ class FewReportsOfNumber:
 def measures(
     mechanism: MeanMechanism, summary: Summary, of: Target, options: Mapping[str, Any]
 ) -> Measures:
-    """The mean; from reports of one coin each as a share of coins, whose variance is known."""
+    """Return the unbiased mean of the numbers.
+
+    Reports of one coin each are a binomial share, whose variance is known.
+    """
     coins = mechanism.binomial(summary.tally, summary.reports)
     found = estimate(mechanism, summary, "inversion", {})
     if coins is None:

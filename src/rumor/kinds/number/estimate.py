@@ -23,18 +23,19 @@ from rumor.results.counts import bounded_ends
 from rumor.results.intervals import Bounds, Intervals, NormalIntervals, Tails
 
 OPTIONS: Mapping[str, tuple[str, ...]] = {"auto": (), "inversion": (), "clip": ()}
-"""Every method, and its options."""
+"""The methods, each with the names of its options."""
 
-# The noise of all reports, in squares of the range, below which a few people at its other end
-# decide about the mean.
+# Below this variance of all reports' noise, in squares of the range, a few people at the other end
+# of the range decide about the mean.
 _FEW_NUMBERS = 5.0
 
 
 @dataclass(frozen=True)
 class ShareIntervals:
-    """Score (Wilson) intervals of a binomial share, mapped by a line to the mean.
+    """Score (Wilson) intervals of a binomial share, mapped linearly to the mean.
 
-    Where the count of ones is small, they are stretched to hold Clopper and Pearson's.
+    Where the count of ones is small, the intervals are widened to contain those of Clopper and
+    Pearson.
     """
 
     share: float
@@ -49,11 +50,11 @@ class ShareIntervals:
 
     @property
     def ends(self) -> tuple[float, float]:
-        """What a zero and a one stand for."""
+        """The means that the shares 0 and 1 stand for."""
         return self.zero, self.one
 
     def bounds(self, z: float, of: Target) -> Bounds:
-        """Both roots of (share - pi)^2 = z^2 pi (1 - pi) / n, on the line."""
+        """Return both roots of (share - pi)^2 = z^2 pi (1 - pi) / n, mapped to the mean."""
         k = z * z / self.reports
         centre = (self.share + k / 2) / (1 + k)
         root = math.sqrt(k * self.share * (1 - self.share) + k * k / 4) / (1 + k)
@@ -64,7 +65,7 @@ class ShareIntervals:
         return tuple(np.array([self.zero + (self.one - self.zero) * end]) for end in (low, high))  # type: ignore[return-value]
 
     def tails(self, rows: Rows, tails: Tails, of: Target) -> Bounds:
-        """One end of each of two such intervals."""
+        """Return the lower end at one tail and the upper end at the other of `tails`."""
         below, above = (float(z[0]) for z in tails.quantiles())
         return self.bounds(below, of)[0], self.bounds(above, of)[1]
 
@@ -73,9 +74,9 @@ class ShareIntervals:
 class FewNumbers:
     """Intervals of the mean of a few reports, each of which gives an estimate within two ends.
 
-    Few reports do not show how far they vary: a share of 1/n of the people, at the other end of
-    the range, is missing from every third sample. So the interval is Student's, stretched to that
-    of the widest reports with this mean: all of them at one end or the other, as coins are.
+    A few reports do not show how far they vary: a share of 1/n of the people, at the other end of
+    the range, is missing from every third sample. So the interval is Student's, widened to that of
+    the widest distribution with this mean: all estimates at one end or the other, as from coins.
     """
 
     mean: float
@@ -86,7 +87,7 @@ class FewNumbers:
     few: bool = True
 
     def bounds(self, z: float, of: Target) -> Bounds:
-        """Return the ends of both intervals that are further out."""
+        """Return the outer ends of Student's interval and of the interval for coins, at `z`."""
         special = import_optional("scipy.special", "an interval of few reports")
         reach = math.inf
         if self.reports > 1:
@@ -98,7 +99,7 @@ class FewNumbers:
         return low, high
 
     def tails(self, rows: Rows, tails: Tails, of: Target) -> Bounds:
-        """Return one end of each of two such intervals."""
+        """Return the lower end at one tail and the upper end at the other of `tails`."""
         below, above = (float(z[0]) for z in tails.quantiles())
         return self.bounds(below, of)[0], self.bounds(above, of)[1]
 
@@ -106,7 +107,7 @@ class FewNumbers:
 def _few_ends(
     mean: float, reports: int, within: tuple[float, float], z: float
 ) -> tuple[float, float]:
-    """Return ends of the mean of few reports, each of which gives a number `within` bounds."""
+    """Return the interval of the mean of `reports` coins whose two values are the ends `within`."""
     tail, (least, most) = NormalDist().cdf(-z), (np.array([end]) for end in within)
     trials, tails = np.array([float(reports)]), Tails.alike(tail, tail, 1)
     low, high = bounded_ends(np.array([mean]), trials, (least, most), tails)
@@ -116,23 +117,23 @@ def _few_ends(
 def estimate(
     mechanism: MeanMechanism, data: object, method: str, options: Mapping[str, Any]
 ) -> MeanEstimate:
-    """The mean from reports or a summary of them."""
+    """Return the mean from reports or a summary of them."""
     chosen = checked_method(method, options, OPTIONS, f" for {mechanism.name}")
     return estimate_mean(mechanism, as_summary(mechanism, data), chosen)
 
 
 def estimate_mean(mechanism: MeanMechanism, summary: Summary, method: str) -> MeanEstimate:
-    """The mean: "inversion" as it comes out, "clip" (and "auto") kept within the range."""
+    """Return the mean by `method`: "inversion" unclipped, "clip" (and "auto") within the range."""
     n, grid = summary.reports, mechanism.grid
     unbiased, variance = mechanism.moments(summary.tally, n)
-    # Few reports may agree by chance; the noise is there all the same.
+    # Few reports may agree by chance; the mechanism's noise is a lower bound on the variance.
     stderr = math.sqrt(max(variance, mechanism.least_variance) / n)
     intervals: Intervals
     coins = mechanism.binomial(summary.tally, n)
     if coins is not None:
         intervals = ShareIntervals(coins.share, n, coins.zero, coins.one)
     elif n * mechanism.least_variance < _FEW_NUMBERS * grid.span**2:
-        furthest = mechanism.furthest_estimate  # on both sides of the middle
+        furthest = mechanism.furthest_estimate  # symmetric about the middle of the range
         intervals = FewNumbers(unbiased, stderr, n, (2 * grid.middle - furthest, furthest))
     else:
         intervals = NormalIntervals(np.array([unbiased]), np.array([stderr]))

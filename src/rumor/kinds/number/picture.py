@@ -1,4 +1,4 @@
-"""A mean on its range, as a picture."""
+"""The chart of a mean."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def mean_chart(
     estimate: MeanEstimate, view: View, title: str | None, truth: float | None
 ) -> alt.LayerChart:
-    """One point and its interval on the whole range, and the truth where it is known."""
+    """Return a chart of the mean and its interval on the whole range, with the `truth` if known."""
     low, high = estimate.interval(view.level, of=view.of)
     row = {"value": "mean", "mean": estimate.mean, "low": low, "high": high, "truth": truth}
     layers = points([row], "mean", "mean", list(estimate.range), truth is not None)

@@ -1,4 +1,4 @@
-"""Planning a number: its mean, by every mechanism there is for means."""
+"""The plan of a number: its mean, by every mechanism for means."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ _POINTS = 2001
 
 
 class PlannedNumber(PlannedMean[MeanMechanism]):
-    """One number within a range."""
+    """A number within a range, as a plan works with it."""
 
     sized = "numbers from {low:g} to {high:g}"
     error_of = "the mean, for any distribution"
     default_of = "method auto under a uniform distribution"
     detects = "the smallest detectable distance of the mean from a given number"
 
-    def candidates(self, wish: BudgetSpec) -> list[MechanismChoice[MeanMechanism]]:
-        """All of them, at the same epsilon."""
+    def candidates(self, budget: BudgetSpec) -> list[MechanismChoice[MeanMechanism]]:
+        """Return every mechanism for means, at the epsilon of the `budget`."""
         made = (
-            kind(low=self.asked.low, high=self.asked.high, epsilon=wish.epsilon, outside="clip")
+            kind(low=self.asked.low, high=self.asked.high, epsilon=budget.epsilon, outside="clip")
             for kind in mean_mechanisms()
         )
-        return [MechanismChoice.by_name(mechanism, wish) for mechanism in made]
+        return [MechanismChoice.by_name(mechanism, budget) for mechanism in made]
 
     def error(self, mechanism: MeanMechanism, users: int) -> float:
-        """At the numbers where it is largest."""
+        """Return the standard error of the mean at the numbers where the noise is largest."""
         return math.sqrt(mechanism.worst_variance / users)
 
     def default(self, mechanism: MeanMechanism, users: int) -> float:
-        """Numbers spread evenly over the range; the answer is kept within the range."""
+        """Return the default's error for uniform numbers; the estimate is clipped to the range."""
         deviation = math.sqrt(self.spread_variance(mechanism, users))
         normal, end = NormalDist(), self.asked.span / 2 / deviation
         # E min(|Z|, end)^2 of a standard normal Z.
@@ -44,47 +44,47 @@ class PlannedNumber(PlannedMean[MeanMechanism]):
         return deviation * math.sqrt(inside + 2 * end**2 * normal.cdf(-end))
 
     def spread_variance(self, mechanism: MeanMechanism, users: int) -> float:
-        """Of the linear estimate when numbers are spread evenly: noise and sampling."""
+        """Return the variance of the linear estimate for uniform numbers: noise and sampling."""
         numbers = np.linspace(self.asked.low, self.asked.high, _POINTS)
         noise = float(np.mean(mechanism.variance(numbers)))
         return (noise + self.asked.span**2 / 12) / users
 
     def noise(self, mechanism: MeanMechanism, number: float) -> float:
-        """The closed form."""
+        """Return the closed-form variance of one report of `number`."""
         return float(mechanism.variance(number))
 
     def compared_rows(self, mechanism: MeanMechanism) -> int:
-        """The mean."""
+        """Return 1: `rumor compare` prints the mean."""
         return 1
 
     def choose(
-        self, candidates: Sequence[MechanismChoice[MeanMechanism]], users: int, wish: BudgetSpec
+        self, candidates: Sequence[MechanismChoice[MeanMechanism]], users: int, budget: BudgetSpec
     ) -> MechanismChoice[MeanMechanism]:
-        """What "auto" resolves to: the smaller worst case."""
+        """Return what "auto" resolves to: the mechanism with the smaller worst-case variance."""
         chosen = choose_mean(
-            low=self.asked.low, high=self.asked.high, epsilon=wish.epsilon, outside="clip"
+            low=self.asked.low, high=self.asked.high, epsilon=budget.epsilon, outside="clip"
         )
         return next(c for c in candidates if c.mechanism == chosen)
 
     def notes(self, mechanism: MeanMechanism, users: int) -> list[str]:
-        """That more than a mean can be learned."""
+        """Return the advice that the kind "ordered" learns the whole distribution."""
         return [
             'With estimate = "distribution" the median and every share are learned as well, from '
             "one report whose mean is about as good: rumor plan --kind ordered."
         ]
 
     def question(self) -> Mapping[str, object]:
-        """The range."""
+        """Return the range."""
         return {"low": self.asked.low, "high": self.asked.high, "outside": "clip"}
 
     def linear(self, mechanism: MeanMechanism, users: int) -> float:
-        """Where numbers are spread evenly."""
+        """Return the linear estimate's error for uniform numbers."""
         return math.sqrt(self.spread_variance(mechanism, users))
 
     truth = "numbers spread evenly"
 
     def trials(self, mechanism: MeanMechanism, users: int, seed: int) -> Iterator[Squares]:
-        """People whose numbers are spread evenly."""
+        """Yield squared errors of populations with uniform numbers."""
         from rumor.kinds.estimating import estimate
 
         rng, source, truth = (
@@ -99,5 +99,5 @@ class PlannedNumber(PlannedMean[MeanMechanism]):
 
 
 def planned(size: Size) -> PlannedNumber:
-    """A number within this range."""
+    """Return a number of this `size` as a plan works with it."""
     return PlannedNumber(size)

@@ -1,4 +1,4 @@
-"""Reading a column of numbers. Also: what `rumor init` asks."""
+"""Reading of a column of numbers; the prompts of `rumor init`."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ ASKS = (LOW, HIGH)
 
 
 def reader(mechanism: MeanMechanism) -> Reader:
-    """Numbers, whatever the mechanism."""
+    """Return the reader of a column of numbers, for any `mechanism`."""
     return Reader("number")

@@ -1,7 +1,7 @@
 """The estimated mean of one number.
 
-As with frequencies, three things stay apart: the method's answer, the linear (unbiased)
-estimate with its standard error, and the interval, which says what it covers.
+As with frequencies, three results stay apart: the method's answer, the linear (unbiased) estimate
+with its standard error, and the confidence interval.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 from rumor.core.exact import CONFIDENCE
 from rumor.core.plain_text import aligned, digits_for, percent
 from rumor.core.types import checked_target
+from rumor.core.typing import override
 from rumor.results.intervals import Intervals, critical_value
 from rumor.results.rows import Column, Tabular
 from rumor.results.view import View, Wishes, viewed
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
 class MeanEstimate(Tabular):
     """The estimated mean of one number.
 
-    `mean` is the method's answer, `unbiased` and `stderr` the linear estimate and its
-    standard error, `range` what values can be.
+    `mean` is the method's answer, `unbiased` and `stderr` are the linear estimate and its standard
+    error, and `range` is the range of the values.
     """
 
     mean: float
@@ -39,21 +40,21 @@ class MeanEstimate(Tabular):
 
     @property
     def values(self) -> Sequence[str]:
-        """There is one row: the mean."""
+        """The label of the single row: "mean"."""
         return ("mean",)
 
+    @override
     def listed(self, view: View) -> list[int]:
-        """The one row."""
         return [0]
 
     def interval(
         self, level: float = CONFIDENCE, *, of: str = "population", simultaneous: bool = False
     ) -> tuple[float, float]:
-        """A confidence interval for the mean, within the range.
+        """Return a confidence interval for the mean, within the range.
 
-        Of the "population" that the people were drawn from. Of these "people" the same
-        interval holds with somewhat more than the level: their values are not known well
-        enough for a shorter one.
+        The interval covers the mean of the "population" that the people were drawn from. For the
+        mean of these "people" it covers with somewhat more than the level, since their values are
+        not known well enough for a shorter interval.
         """
         checked_target(of)
         low, high = self.intervals.bounds(critical_value(level, 1), "population")
@@ -62,7 +63,7 @@ class MeanEstimate(Tabular):
         return min(float(ends[0]), answer), max(float(ends[1]), answer)
 
     def cells(self, rows: Sequence[int], view: View) -> dict[str, Column]:
-        """One row: value, mean, low, high, unbiased, stderr."""
+        """Return the columns value, mean, low, high, unbiased and stderr, of one row."""
         low, high = self.interval(view.level, of=view.of)
         return {
             "value": ["mean"],
@@ -73,12 +74,12 @@ class MeanEstimate(Tabular):
             "stderr": [self.stderr],
         }
 
+    @override
     def covers(self, view: View) -> str:
-        """What the one interval covers."""
         return f"{percent(view.level)} confidence interval for the mean"
 
     def table(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
-        """The mean as text, with its interval."""
+        """Return the mean with its interval, as text."""
         seen = viewed(view, wishes).on_screen()
         low, high = self.interval(seen.level, of=seen.of)
         digits = digits_for(self.stderr)
@@ -93,8 +94,8 @@ class MeanEstimate(Tabular):
         head = ("mean", f"{percent(seen.level)} interval", "std. error", "range")
         return "\n".join([aligned(head, body, left=()), *self.footer(seen), *self.warnings])
 
+    @override
     def picture(self, view: View, title: str | None, truth: float | None) -> alt.LayerChart:
-        """The mean and its interval on the range."""
         from rumor.kinds.number.picture import mean_chart
 
         return mean_chart(self, view, title, truth)

@@ -1,4 +1,4 @@
-"""Dry runs of a number: a crowd whose mean is known."""
+"""Simulations of a number: a population whose mean is known."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from rumor.results.view import View
 def dry_run(
     mechanism: MeanMechanism, held: TableAnswers, trials: SimulationSettings
 ) -> NumericSimulation[MeanEstimate]:
-    """A dry run with the numbers of a table."""
+    """Simulate the people in the table `held`."""
     crowd = read_numbers(mechanism, held, trials.people)
     return simulate_mean(mechanism, crowd, trials)
 
@@ -36,7 +36,7 @@ def dry_run(
 def simulate_mean(
     mechanism: MeanMechanism, crowd: SimulatedPopulation, trials: SimulationSettings
 ) -> NumericSimulation[MeanEstimate]:
-    """A crowd, some times."""
+    """Privatise and estimate the population `crowd`, several times."""
 
     def trial(source: RandomSource) -> MeanEstimate:
         summary = summary_of(mechanism, crowd, source)
@@ -63,7 +63,7 @@ def _picture(
 def read_numbers(
     mechanism: MeanMechanism, held: TableAnswers, people: int | None = None
 ) -> SimulatedPopulation:
-    """The people of a table; `people` rescales to a crowd of that size."""
+    """Return the people in the table `held`, rescaled to `people` if a number is given."""
     table, column = held.table, held.column
     counted = column is None and {"value", "count"} <= set(table.schema.names)
     name = "value" if counted else held.id if column is None else column

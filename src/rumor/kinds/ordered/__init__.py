@@ -1,10 +1,11 @@
-"""Answers that have an order: labels from the least to the most, or numbers within a range."""
+"""The kind "ordered": labels from the least to the most, or numbers within a range."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from rumor.core.typing import override
 from rumor.kinds.ordered.question import OrderedQuestion
 
 if TYPE_CHECKING:
@@ -25,25 +26,25 @@ class Ordered(OrderedQuestion):
     def strata_chart(
         self, estimates: Mapping[str, Any], by: str, view: View, *, title: str
     ) -> alt.LayerChart:
-        """The median of each stratum."""
+        """Return a chart of the mean of each stratum."""
         from rumor.kinds.ordered.picture import strata_chart
 
         return strata_chart(estimates, by, view, title=title)
 
     def table_advice(self, mechanism: Wave, table: AnswerTable, column: str) -> str | None:
-        """Return that numbers with few values are better asked for as labels."""
+        """Return the advice to ask numbers with few values as labels, where `column` has few."""
         from rumor.kinds.ordered.few_values import advise_labels
 
         return advise_labels(mechanism, table, column)
 
     def learned_cap(self, path: PathLike, summary: Summary) -> LearnedCap:
-        """Return the number of things that nine in ten people hold at most."""
+        """Return the 90% quantile of the answers as a cap for another question."""
         from rumor.kinds.ordered.cap import suggest_cap
 
         return suggest_cap(self._part("estimate").estimate(summary.mechanism, summary, "auto", {}))
 
+    @override
     def largest_error(self, size: Size) -> float:
-        """The whole range."""
         return size.span
 
 

@@ -1,4 +1,4 @@
-"""The cap that answers to "how many?" suggest: the number that nine in ten do not exceed."""
+"""The cap that answers to "how many?" suggest: their 90% quantile."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rumor.kinds.planning.learned_cap import SHARE, LearnedCap
 
 
 def suggest_cap(found: OrderedEstimate) -> LearnedCap:
-    """The cap from estimated numbers of things that people hold."""
+    """Return the cap from the estimated distribution of people's numbers of items."""
     scale = found.scale
     if not scale.numeric or scale.start < -1:
         raise InputError(

@@ -1,10 +1,10 @@
-"""Did anything change? A test on two output histograms of one channel, without any law.
+"""The quantities compared for ordered answers, and an omnibus test on output histograms.
 
-The differences of the two histograms' first five cosine moments are compared with what chance
-gives (Neyman's smooth test, 1937): a distribution that moved, spread or tilted shows there, and
-five numbers spend less on chance than hundreds of outputs would.
+The quantities are the mean, quantiles and, of labels, running shares.
 
-What is compared of ordered answers: the mean, quantiles and, of labels, running shares.
+The test compares the histograms of one channel's outputs: the differences of their first five
+cosine moments against chance (Neyman's smooth test, 1937). A distribution that moved, spread or
+tilted shows in these moments, and five numbers have less noise than hundreds of outputs.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rumor.estimators.groups import Overall, Sample, beyond
 from rumor.kinds.measures import MEAN, QUANTILE, UP_TO, Measures, Quantiles
 from rumor.kinds.ordered.estimate import estimate
 from rumor.kinds.ordered.fit.likelihood import checked_outputs
-from rumor.kinds.ordered.measured import PointEstimate, assumption_phrase
+from rumor.kinds.ordered.point_estimate import PointEstimate, assumption_phrase
 from rumor.kinds.ordered.result import QUANTILES
 from rumor.mechanisms.summary import Summary
 from rumor.mechanisms.wave.band import Band
@@ -30,7 +30,7 @@ _MOMENTS = 5
 
 
 def smooth_test(band: Band, before: object, after: object) -> Overall:
-    """The statistic, and the probability of one as large if nothing changed."""
+    """Return the statistic of Neyman's smooth test and its p-value."""
     first, second = checked_outputs(band, before), checked_outputs(band, after)
     moments = min(_MOMENTS, band.outcomes - 1)
     place = (np.arange(band.outcomes) + 0.5) / band.outcomes
@@ -40,7 +40,7 @@ def smooth_test(band: Band, before: object, after: object) -> Overall:
     middle = waves @ pooled
     spread = (waves * pooled) @ waves.T - np.outer(middle, middle)
     people = 1 / (1 / first.sum() + 1 / second.sum())
-    # A handful of reports may leave some moments without spread: those say nothing.
+    # A handful of reports may leave some moments without variance: those are left out.
     statistic = float(people * (difference @ np.linalg.pinv(spread, hermitian=True) @ difference))
     freedom = int(np.linalg.matrix_rank(spread, hermitian=True))
     return Overall("smooth test", statistic, freedom, beyond(statistic, freedom))
@@ -53,7 +53,7 @@ def measures(mechanism: Wave, summary: Summary, of: Target, options: Mapping[str
     """Return the linear mean and, of numbers, quantiles; of labels, running shares.
 
     Running shares are unbiased, whatever the distribution; where it is assumed to be smooth they
-    are as the default has them, with the errors of laws rough enough.
+    are those of the default method, with errors from priors that are rough enough.
     """
     found, scale = estimate(mechanism, summary, "auto", options), mechanism.scale
     parts = {MEAN: (["mean"], np.array([found.unbiased]), np.array([found.stderr]))}
@@ -78,7 +78,7 @@ def _columns(found: list[PointEstimate]) -> tuple[Any, Any]:
 
 
 def omnibus_test(first: Summary, second: Summary) -> Overall | None:
-    """Whether anything changed, by the reports alone; None where they are of two mechanisms."""
+    """Return the test that two groups' reports differ in nothing; None for different mechanisms."""
     one, other = first.mechanism, second.mechanism
     if one != other or not isinstance(one, Wave):
         return None

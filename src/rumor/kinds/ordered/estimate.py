@@ -1,4 +1,4 @@
-"""Distributions of ordered answers: every method, and the estimate that it becomes."""
+"""Distributions of ordered answers: every method, and the estimate."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rumor.core.types import Vector
 from rumor.estimators.data import as_summary
 from rumor.kinds.ordered.fit.average import OrderedFit, fit_ordered
 from rumor.kinds.ordered.fit.em import em, ems, linear_mean
-from rumor.kinds.ordered.measured import checked_assumption
+from rumor.kinds.ordered.point_estimate import checked_assumption
 from rumor.kinds.ordered.result import OrderedEstimate
 from rumor.mechanisms.poisoning import bound_poisoning
 from rumor.mechanisms.summary import Summary
@@ -26,7 +26,7 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {
     "em": _EM_OPTIONS,
     "ems": _EM_OPTIONS,
 }
-"""Every method, and its options."""
+"""The methods, each with the names of its options."""
 _ITERATED: Mapping[str, Callable[..., Vector]] = {"em": em, "ems": ems}
 _PUBLISHED_TOLERANCE = 1e-3
 _MOST_ITERATIONS = 10_000_000
@@ -35,7 +35,7 @@ _MOST_ITERATIONS = 10_000_000
 def estimate(
     mechanism: Wave, data: object, method: str, options: Mapping[str, Any]
 ) -> OrderedEstimate:
-    """The distribution from reports or a summary of them."""
+    """Return the distribution from reports or a summary of them."""
     chosen = checked_method(method, options, OPTIONS)
     if "tolerance" in options:
         checked_above_zero("tolerance", options["tolerance"])
@@ -47,7 +47,7 @@ def estimate(
     frequency = _frequencies_by_method(mechanism, summary, fit, chosen, options)
     scale, n = mechanism.scale, summary.reports
     mean, error = linear_mean(mechanism.band, summary.tally)
-    # Few reports may agree by chance; the noise is there all the same.
+    # Few reports may agree by chance; the mechanism's noise is a lower bound on the variance.
     error = max(error, math.sqrt(least_variance(mechanism) / n))
     return OrderedEstimate(
         scale=scale,
@@ -73,7 +73,7 @@ def _frequencies_by_method(
     if method not in _ITERATED:
         return fit.frequency
     seen = summary.tally.astype(np.float64)
-    # As published: e^epsilon / 1000 for "em", 1 / 1000 for "ems".
+    # The published tolerances: e^epsilon / 1000 for "em", 1 / 1000 for "ems".
     factor = math.exp(mechanism.epsilon) if method == "em" else 1.0
     said = {name: value for name, value in options.items() if name != "assume"}
     wished = {"tolerance": factor * _PUBLISHED_TOLERANCE, **said}
@@ -81,7 +81,7 @@ def _frequencies_by_method(
 
 
 def least_variance(mechanism: Wave) -> float:
-    """The variance of one report's mean position at the position where it is smallest."""
+    """Return the smallest variance, over positions, of one report's estimate of the position."""
     band = mechanism.band
     outputs: Vector = np.arange(band.outcomes, dtype=np.float64) - (band.outcomes - 1) / 2
     spread: Vector = band.adjoint(outputs**2) - band.adjoint(outputs) ** 2

@@ -1,7 +1,8 @@
-"""Numbers that take few values: they are labels in their order, and better asked so.
+"""Advice on numbers that take few values, which are better asked as ordered labels.
 
-Brackets of incomes, amounts of money that a form offers, "0, 1, 2, more": a range of hundreds of
-bins spends nearly all that reports say on telling apart bins that nobody is in.
+Examples are brackets of incomes, amounts of money that a form offers, and "0, 1, 2, more". With a
+range of hundreds of bins, nearly all the information in reports goes into telling apart bins that
+nobody is in.
 """
 
 from __future__ import annotations
@@ -12,17 +13,17 @@ from rumor.core.answer_table import AnswerTable
 from rumor.core.plain_text import one_line
 from rumor.mechanisms.wave.wave import Wave
 
-# As many values as a person can choose from; on a scale with so many positions for each of them,
-# and with so many people for each on average: a few people always hold few values.
+# The advice needs at most this many values, on a scale with this many positions for each of them,
+# and this many people for each on average: a small group always has few values.
 _MOST = 40
 _POSITIONS = 4
 _PEOPLE = 20
 
 
 def advise_labels(wave: Wave, table: AnswerTable, column: str) -> str | None:
-    """Return a sentence where a `column` of numbers takes few of the values there are.
+    """Return a sentence of advice where a `column` of numbers takes few of the possible values.
 
-    A row is a person, or as many as a column "count" says beside a column "value".
+    A row is a person, or the number in "count" of people where the table has a column "value".
     """
     if wave.labels is not None or column not in table.schema.names:
         return None

@@ -1,4 +1,4 @@
-"""A distribution as a picture: its histogram, and below it the distribution function."""
+"""The chart of a distribution: its histogram, and below it the distribution function."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from rumor.core.types import Vector
     from rumor.kinds.ordered.result import OrderedEstimate
 
-# More bars than this are put together.
+# Distributions with more bars than this are grouped.
 _BARS = 64
 _MARKED = ((0.25, "25%"), (0.5, "median"), (0.75, "75%"))
 _WIDTH = 560
-# As many names stand upright below their bars.
+# Labels are drawn upright beyond this number of bars.
 _FLAT = 8
 _WHOLE = alt.Scale(domain=[0, 1])
 
@@ -28,7 +28,7 @@ _WHOLE = alt.Scale(domain=[0, 1])
 def distribution_chart(
     estimate: OrderedEstimate, view: View, title: str | None, truth: Vector | None
 ) -> alt.VConcatChart:
-    """Bars of shares with the quartiles marked, above the distribution function and its band."""
+    """Return bars of shares with the quartiles marked, above the distribution function."""
     labels = estimate.scale.labels is not None
     upper = _labelled(estimate, truth) if labels else _histogram(estimate, truth)
     lower = _steps(estimate, view) if labels else _function(estimate, view, truth)
@@ -63,14 +63,14 @@ def _histogram(estimate: OrderedEstimate, truth: Vector | None) -> list[alt.Char
     for row, (name, at) in enumerate(quartiles):
         mark = alt.Chart(alt.InlineData(values=[{"at": at, "name": f"{name} {at:.3g}"}]))
         layers.append(mark.mark_rule(color=LINE, strokeDash=[4, 3]).encode(x=alt.X("at:Q")))
-        # One below the other: quartiles may lie close together.
+        # Labels of quartiles are stacked, since quartiles may be close together.
         text = mark.mark_text(color=LINE, align="left", dx=3, y=6 + 12 * row, fontSize=10)
         layers.append(text.encode(x=alt.X("at:Q"), text="name:N"))
     return layers
 
 
 def _bars(estimate: OrderedEstimate, frequency: Vector) -> list[dict[str, float]]:
-    """So few bars that each is seen; several positions are one where there are many."""
+    """Return the bars of the histogram; positions are grouped where there are many."""
     domain, scale = estimate.scale.domain, estimate.scale
     each = -(-domain // _BARS)
     starts = np.arange(0, domain, each)
@@ -174,7 +174,7 @@ def _names(names: Sequence[str]) -> alt.X:
 def strata_chart(
     estimates: Mapping[str, OrderedEstimate], by: str, view: View, *, title: str
 ) -> alt.LayerChart:
-    """The mean of each stratum, linear and hence fit to be compared, with its interval."""
+    """Return a chart of the linear mean of each stratum, which is comparable, with its interval."""
     first = next(iter(estimates.values()))
     ends = [float(first.scale.at(0)), float(first.scale.at(first.scale.domain))]
     rows = []

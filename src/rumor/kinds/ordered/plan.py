@@ -1,4 +1,4 @@
-"""Planning ordered answers: the mean, the median and the whole distribution, before asking."""
+"""The plan of an ordered question: the mean, the median and the whole distribution."""
 
 from __future__ import annotations
 
@@ -7,18 +7,17 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from rumor.core.randomness import Seeded
-from rumor.kinds.ordered.fit.forecast import Forecast as Expected
-from rumor.kinds.ordered.fit.forecast import forecast, mean_error
+from rumor.kinds.ordered.fit.forecast import ErrorForecast, forecast, mean_error
 from rumor.kinds.ordered.result import QUANTILES
 from rumor.kinds.planning.planned import BudgetSpec, MechanismChoice, PlannedMean, Size, Squares
 from rumor.mechanisms.wave.wave import Wave
 
-# The part of a simulated crowd that belongs to the first of two peaks.
+# The share of the first of two peaks in the simulated population.
 _FIRST = 0.6
 
 
 class PlannedOrdered(PlannedMean[Wave]):
-    """One of so many positions, over a range."""
+    """An ordered question with `domain` positions over a range, as a plan works with it."""
 
     sized = "{domain:,} positions from {low:g} to {high:g}"
     error_of = "the mean, under a uniform distribution"
@@ -29,60 +28,62 @@ class PlannedOrdered(PlannedMean[Wave]):
     second = ("median error", "median_standard_error")
     detects = "the smallest detectable distance of the mean from a given number"
 
-    def candidates(self, wish: BudgetSpec) -> list[MechanismChoice[Wave]]:
-        """The wave: its width follows from epsilon."""
+    def candidates(self, budget: BudgetSpec) -> list[MechanismChoice[Wave]]:
+        """Return the wave mechanism, whose width follows from epsilon."""
         wave = Wave(
-            low=self.asked.low, high=self.asked.high, bins=self.domain, epsilon=wish.epsilon
+            low=self.asked.low, high=self.asked.high, bins=self.domain, epsilon=budget.epsilon
         )
-        return [MechanismChoice.by_name(wave, wish, {"window": wave.window})]
+        return [MechanismChoice.by_name(wave, budget, {"window": wave.window})]
 
-    def _expected(self, mechanism: Wave, users: int) -> Expected:
+    def _expected(self, mechanism: Wave, users: int) -> ErrorForecast:
         return forecast(mechanism.band, users)
 
     def error(self, mechanism: Wave, users: int) -> float:
-        """Of the linear mean."""
+        """Return the standard error of the linear mean."""
         return mechanism.scale.unit * self._expected(mechanism, users).mean_se
 
     def default(self, mechanism: Wave, users: int) -> float:
-        """How far the two distributions lie apart, in the unit of the range."""
+        """Return the mean distance between the true and the estimated distribution, in the
+        range's unit.
+        """
         return self.asked.span * self._expected(mechanism, users).w1
 
     def second_error(self, mechanism: Wave, users: int) -> float:
-        """Of the median, in the unit of the range; nobody errs by more than half of it."""
+        """Return the standard error of the median, in the range's unit, at most half the range."""
         error = mechanism.scale.unit * self._expected(mechanism, users).quantile(0.5)
         return min(error, self.asked.span / 2)
 
     def noise(self, mechanism: Wave, number: float) -> float:
-        """That of the linear mean."""
+        """Return the variance of one report's linear mean at `number`."""
         held = np.zeros(self.domain)
         held[mechanism.code(number)] = 1.0
         return (mechanism.scale.unit * mean_error(mechanism.band, held)) ** 2
 
     def compared_rows(self, mechanism: Wave) -> int:
-        """The mean and the usual quantiles."""
+        """Return the number of compared rows: the mean and the usual quantiles."""
         return 1 + len(QUANTILES)
 
     def choose(
-        self, candidates: Sequence[MechanismChoice[Wave]], users: int, wish: BudgetSpec
+        self, candidates: Sequence[MechanismChoice[Wave]], users: int, budget: BudgetSpec
     ) -> MechanismChoice[Wave]:
-        """There is one."""
+        """Return the only candidate."""
         return candidates[0]
 
     def notes(self, mechanism: Wave, users: int) -> list[str]:
-        """What stands in the second column."""
+        """Return the explanation of the second column."""
         return [
-            "Median error: of the median, where the density is about even around it; a steeper "
-            "one errs less. The linear mean is unbiased whatever the distribution."
+            "Median error: standard error of the median at a uniform density; smaller where the "
+            "density is higher. The linear mean is unbiased whatever the distribution."
         ]
 
     def question(self) -> Mapping[str, object]:
-        """The range and its bins."""
+        """Return the range and its bins."""
         return {"low": self.asked.low, "high": self.asked.high, "bins": self.domain}
 
     truth = "answers with two peaks"
 
     def trials(self, mechanism: Wave, users: int, seed: int) -> Iterator[Squares]:
-        """People whose answers have two peaks."""
+        """Yield squared errors of populations whose answers have two peaks."""
         from rumor.kinds.ordered.estimate import estimate
 
         source, rng, scale = Seeded(seed), np.random.default_rng(seed), mechanism.scale
@@ -100,5 +101,5 @@ class PlannedOrdered(PlannedMean[Wave]):
 
 
 def planned(size: Size) -> PlannedOrdered:
-    """So many positions over this range."""
+    """Return an ordered question of this `size` as a plan works with it."""
     return PlannedOrdered(size)

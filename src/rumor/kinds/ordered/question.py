@@ -8,6 +8,7 @@ from typing import Any
 from rumor.core.canonical import Json
 from rumor.core.checks import checked_choice
 from rumor.core.errors import InputError, format_value
+from rumor.core.typing import override
 from rumor.kinds.base import Example, Kind, abbreviate_list, labels_of
 from rumor.kinds.domains import RANGE, parse_answer_number
 from rumor.mechanisms.base import Mechanism
@@ -26,25 +27,25 @@ class OrderedQuestion(Kind[Wave]):
     family = Wave
     family_rule = "ordered answers need the mechanism 'wave'"
 
-    def resolve(self, wish: Mapping[str, object], users: int | None) -> Wave:
-        """The wave, whatever the scale: of a window of one output it is randomised response."""
-        name, options = self.chosen_mechanism(wish)
+    def resolve(self, spec: Mapping[str, object], users: int | None) -> Wave:
+        """Return the wave mechanism; with a window of one output it is randomised response."""
+        name, options = self.chosen_mechanism(spec)
         self.mechanism_named(name, options)
-        if "epsilon" not in wish:
+        if "epsilon" not in spec:
             raise InputError(f"mechanism {name!r} needs an epsilon; got none")
-        checked_choice("estimate", wish.get("estimate", "distribution"), ("distribution",))
-        labels = wish.get("labels")
+        checked_choice("estimate", spec.get("estimate", "distribution"), ("distribution",))
+        labels = spec.get("labels")
         if labels is not None and not isinstance(labels, list):
             raise InputError(f"labels must be a list of strings; got {format_value(labels)}")
-        said: dict[str, Any] = {key: wish[key] for key in (*SCALE, "epsilon") if key in wish}
-        return Wave(**said, round_to=wish.get("round", ()), **options)  # type: ignore[arg-type]
+        said: dict[str, Any] = {key: spec[key] for key in (*SCALE, "epsilon") if key in spec}
+        return Wave(**said, round_to=spec.get("round", ()), **options)  # type: ignore[arg-type]
 
     def contract_fields(self, mechanism: Wave) -> dict[str, Json]:
-        """What the answers are called, if they have names, and what numbers people round to."""
+        """Return the labels, if any, and the declared round numbers."""
         return {"labels": mechanism.labels, "round": list(mechanism.spacings) or None}
 
     def restore(self, mechanism: Mechanism, contract: Mapping[str, object]) -> Wave:
-        """The wave, its positions called by the contract's labels."""
+        """Return the wave with its positions labelled as in `contract`."""
         wave = self.check_family(mechanism)
         labels, spacings = labels_of(contract), contract["round"]
         if spacings is not None and (not isinstance(spacings, list) or not spacings):
@@ -54,20 +55,20 @@ class OrderedQuestion(Kind[Wave]):
         named = wave if labels is None else wave.with_labels(labels)
         return named.rounded_to(spacings or ())
 
+    @override
     def parse_answer(self, mechanism: Wave, text: str) -> object:
-        """A label, or a number."""
         if mechanism.labels is not None:
             return mechanism.labels[mechanism.code(text)]
         return parse_answer_number(text, "an answer must be a number")
 
+    @override
     def hint(self, mechanism: Wave) -> str:
-        """The labels, or the range."""
         if mechanism.labels is not None:
             return f"one of {abbreviate_list(mechanism.labels)}"
         return mechanism.scale.said
 
+    @override
     def example(self) -> Example:
-        """Minutes."""
         people = ("5", "20.5", "60", "45")
         return Example(
             spec={"low": 0, "high": 60, "bins": 12, "epsilon": 2.0},
@@ -76,8 +77,8 @@ class OrderedQuestion(Kind[Wave]):
             plan={"domain": 12},
         )
 
+    @override
     def answer_domain(self, mechanism: Wave) -> dict[str, Json]:
-        """How many answers there are, and from where to where they go."""
         scale = mechanism.scale
         ends = scale.at(scale.domain) if scale.labels is None else None
         range_ = None if ends is None else [scale.start, float(ends)]

@@ -1,4 +1,4 @@
-"""Reading a column of ordered answers: labels, or numbers. Also: what `rumor init` asks."""
+"""Reading of a column of ordered answers, labels or numbers; the prompts of `rumor init`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ASKS = (LABELS,)
 
 
 def reader(wave: Wave) -> Reader:
-    """Positions of labels, or numbers as they are."""
+    """Return the reader that maps labels to positions, and leaves numbers unchanged."""
     if wave.labels is None:
         return Reader("number")
     return Reader("text", functools.partial(positions, wave))

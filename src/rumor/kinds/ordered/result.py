@@ -1,10 +1,10 @@
-"""The estimated distribution of ordered answers: what an analyst asks of it, by name.
+"""The estimated distribution of ordered answers, with an analyst's queries by name.
 
-Three things stay apart: the method's answer (a share for each position), the linear mean, which
-is unbiased whatever the distribution, and the intervals. Those of shares and quantiles hold
-whatever the distribution; where `assume` is "smooth" they are of the default method, under laws
-that are rough enough to trust. Neither asks which method gave the answer. That of the mean is the
-linear one's. Every interval is stretched to hold the answer.
+Three results stay apart: the method's answer (a share for each position), the linear mean, which
+is unbiased whatever the distribution, and the confidence intervals. Those of shares and quantiles
+hold whatever the distribution; where `assume` is "smooth" they are those of the default method,
+under priors that are rough enough. Neither depends on the method of the answer. The interval of
+the mean is that of the linear mean. Every interval is widened to contain the answer.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from rumor.core.types import Tally, Vector
 from rumor.core.typing import override
 from rumor.kinds.ordered.fit.average import OrderedFit
 from rumor.kinds.ordered.fit.bounds import Bounds, Sides
-from rumor.kinds.ordered.fit.curve import Curve
-from rumor.kinds.ordered.measured import (
+from rumor.kinds.ordered.fit.curve import CumulativeCurve
+from rumor.kinds.ordered.point_estimate import (
     DEFAULT,
     SMOOTH,
     PointEstimate,
@@ -48,25 +48,25 @@ from rumor.results.view import View, Wishes, viewed
 if TYPE_CHECKING:
     import altair as alt
 
-    from rumor.kinds.ordered.measured import DistributionDifference
+    from rumor.kinds.ordered.point_estimate import DistributionDifference
 
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 _NAMES = {0.5: "median"}
-# As many positions a table lists one by one.
+# The largest number of positions that a table lists one by one.
 _LISTED = 20
 _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class OrderedEstimate(Tabular):
-    """The distribution of ordered answers, as an estimate."""
+    """The estimated distribution of ordered answers."""
 
     scale: Scale
     frequency: Vector = field(repr=False)
     unbiased: float
     """The linear mean, in the scale's own unit."""
     stderr: float
-    """Its standard error."""
+    """The standard error of the linear mean."""
     rounded: bool
     """Whether it is known which numbers people round to, or that there are none."""
     fit: OrderedFit = field(repr=False)
@@ -75,27 +75,27 @@ class OrderedEstimate(Tabular):
     heaps: bool = False
     """Whether round numbers were declared."""
     assume: str = DEFAULT
-    """What intervals assume of the distribution, unless it is asked for by name."""
+    """The default assumption of intervals on the distribution."""
 
-    # What is asked by name
+    # Queries by name
 
     @property
     def values(self) -> Sequence[str]:
-        """What the positions are called."""
+        """The names of the positions."""
         return self.scale.names()
 
     @property
     def mean(self) -> float:
-        """The mean of the answer."""
+        """The mean of the estimated distribution."""
         return float(self.frequency @ self.scale.middles)
 
     @property
     def density(self) -> Vector:
-        """The share of each position for a unit of the scale."""
+        """The share of each position per unit of the scale."""
         return np.asarray(self.frequency / self.scale.unit)
 
     def mean_interval(self, level: float = CONFIDENCE) -> PointEstimate:
-        """The mean with the interval of the linear one."""
+        """Return the mean with the interval of the linear mean."""
         z, ends = critical_value(level, 1), self.scale.middles[[0, -1]]
         if not self.scale.whole:
             ends = self.scale.at(np.array([0, self.scale.domain]))
@@ -110,10 +110,11 @@ class OrderedEstimate(Tabular):
     def cdf(
         self, value: float | str, level: float = CONFIDENCE, *, assume: str | None = None
     ) -> PointEstimate:
-        """Return the share of answers up to a value and with it.
+        """Return the share of answers up to `value`, included.
 
-        Its interval holds whatever the distribution (`assume` "nothing"), or is shorter and holds
-        where answers are spread smoothly ("smooth"); None is as the estimate was asked for.
+        The interval holds whatever the distribution (`assume` "nothing"), or is shorter and holds
+        where answers are spread smoothly ("smooth"); None stands for the estimate's own
+        assumption.
         """
         return self._share(self.up_to(value), level, assume)
 
@@ -132,7 +133,7 @@ class OrderedEstimate(Tabular):
         return self._share(self.between(low, high), level, assume)
 
     def between(self, low: float | str, high: float | str | None) -> Vector:
-        """Return how much of each position lies from one value to another."""
+        """Return the part of each position that lies from `low` to `high`."""
         last = low if high is None else high
         weights = self.up_to(last) - self._below(low)
         if (weights < 0).any():
@@ -143,7 +144,7 @@ class OrderedEstimate(Tabular):
         return weights
 
     def together(self, values: Sequence[int | str], view: View) -> Share:
-        """The share of some positions, or of stretches such as "18..65"."""
+        """Return the share of some positions, or of ranges such as "18..65"."""
         weights = np.zeros(self.scale.domain)
         for value in values:
             low, _, high = str(value).partition("..")
@@ -159,7 +160,7 @@ class OrderedEstimate(Tabular):
         )
 
     def _said(self, text: str) -> float | str:
-        """A label, or a number, as a command has it."""
+        """Return the label or the number in `text`, as typed in a command."""
         if self.scale.labels is not None:
             return text
         try:
@@ -172,7 +173,7 @@ class OrderedEstimate(Tabular):
     def quantile(
         self, share: float, level: float = CONFIDENCE, *, assume: str | None = None
     ) -> PointEstimate:
-        """Return the value that this `share` of answers does not exceed.
+        """Return the value that the `share` of answers does not exceed.
 
         `assume` is "nothing" or "smooth", as for `cdf`.
         """
@@ -180,14 +181,14 @@ class OrderedEstimate(Tabular):
         value, low, high = self.curve(assume).quantile(share, z)
         return PointEstimate(value, low, high, (high - low) / (2 * z), level)
 
-    def curve(self, assume: str | None = None) -> Curve:
-        """Return the distribution function, to be inverted or put together with others."""
+    def curve(self, assume: str | None = None) -> CumulativeCurve:
+        """Return the distribution function, for quantiles and for combinations with others."""
         smooth = self._assumed(assume) == SMOOTH
         sides = Sides.around(*self.fit.cdf) if smooth else self.bounds.cdf
-        return Curve(self.scale, self.frequency, sides, spread=smooth)
+        return CumulativeCurve(self.scale, self.frequency, sides, spread=smooth)
 
     def unbiased_function(self) -> tuple[Vector, Vector]:
-        """Return the share up to each position, unbiased, and its standard error.
+        """Return the unbiased share up to each position, and its standard error.
 
         Where the distribution is assumed to be smooth, both are the default method's.
         """
@@ -195,20 +196,20 @@ class OrderedEstimate(Tabular):
 
     @functools.cached_property
     def bounds(self) -> Bounds:
-        """Bounds of shares that hold whatever the distribution."""
+        """The bounds of shares that hold whatever the distribution."""
         return Bounds(self.band, self.counts, self.fit.frequency)
 
     def _assumed(self, assume: str | None) -> str:
         return self.assume if assume is None else checked_assumption(assume)
 
     def label(self, value: float) -> str:
-        """What the position of a value is called."""
+        """Return the name of the position of `value`."""
         at = min(int(self.scale.point(value)), self.scale.domain - 1)
         return self.scale.names()[at]
 
     def minus(self, other: OrderedEstimate) -> DistributionDifference:
-        """What differs between these people and others: they must not be the same people."""
-        from rumor.kinds.ordered.measured import DistributionDifference
+        """Return the difference from `other`, which must be an estimate of different people."""
+        from rumor.kinds.ordered.point_estimate import DistributionDifference
 
         return DistributionDifference(self, other)
 
@@ -218,7 +219,7 @@ class OrderedEstimate(Tabular):
     def _measured(
         self, columns: Vector, level: float, assume: str | None = None
     ) -> list[PointEstimate]:
-        """Return the share of each of some columns of weights, with its interval."""
+        """Return the share of each of the `columns` of weights, with its interval."""
         z = critical_value(level, 1)
         sides = self.sides(columns, assume)
         numbers = (self.frequency @ columns, *sides.ends(z), sides.stderr(z))
@@ -228,19 +229,19 @@ class OrderedEstimate(Tabular):
         ]
 
     def sides(self, columns: Vector, assume: str | None = None) -> Sides:
-        """Return the ends of the shares of some `columns` of weights from 0 to 1."""
+        """Return the ends of the shares of the `columns` of weights from 0 to 1."""
         if self._assumed(assume) == SMOOTH:
             return Sides.around(*self.fit.linear(columns))
         return self.bounds.shares(columns > 1 - _ROUNDING, columns > _ROUNDING)
 
     def up_to(self, value: float | str) -> Vector:
-        """How much of each position lies at or below a value."""
+        """Return the part of each position at or below `value`."""
         if self.scale.whole:
             return np.asarray(np.arange(self.scale.domain) <= self._position(value), np.float64)
         return self._part_below(_number(value))
 
     def _below(self, value: float | str) -> Vector:
-        """How much of each position lies below a value."""
+        """Return the part of each position below `value`."""
         if self.scale.whole:
             return np.asarray(np.arange(self.scale.domain) < self._position(value), np.float64)
         return self._part_below(_number(value))
@@ -249,7 +250,7 @@ class OrderedEstimate(Tabular):
         return np.clip(self.scale.point(value) - np.arange(self.scale.domain), 0.0, 1.0)
 
     def _position(self, value: float | str) -> float:
-        """Where a value stands among the positions, which hold nothing between them."""
+        """Return the place of `value` on a scale whose positions have no gaps."""
         if isinstance(value, str):
             return self.scale.code(value)
         return (_number(value) - self.scale.start) / self.scale.unit - 0.5
@@ -257,11 +258,11 @@ class OrderedEstimate(Tabular):
     # Rows
 
     def listed(self, view: View) -> list[int]:
-        """Positions in their order, whatever came out."""
+        """Return the positions in their order."""
         return list(range(self.scale.domain))[: view.rows]
 
     def cells(self, rows: Sequence[int], view: View) -> dict[str, Column]:
-        """Columns: value, frequency, low, high, cdf, cdf_low, cdf_high."""
+        """Return the columns value, frequency, low, high, cdf, cdf_low and cdf_high."""
         z = critical_value(view.level, self.scale.domain if view.simultaneous else 1)
         names = self.values
         found: dict[str, Column] = {"value": [names[i] for i in rows]}
@@ -284,15 +285,15 @@ class OrderedEstimate(Tabular):
         """The ends of the share of each position."""
         return self.sides(np.eye(self.scale.domain))
 
+    @override
     def covers(self, view: View) -> str:
-        """What the intervals cover."""
         level = f"{percent(view.level)}, {assumption_phrase(self.assume, self.heaps)}"
         if view.simultaneous:
             return (
-                f"simultaneous confidence intervals, level {level}: all {self.scale.domain:,} hold "
-                f"together"
+                f"simultaneous confidence intervals, level {level}: all {self.scale.domain:,} "
+                f"cover at once"
             )
-        return f"confidence level {level}; each interval is for a number chosen beforehand"
+        return f"confidence level {level}; each interval is for a quantity chosen in advance"
 
     @override
     def details(self, view: View) -> list[str]:
@@ -305,7 +306,7 @@ class OrderedEstimate(Tabular):
         return lines
 
     def extra_fields(self, view: View) -> dict[str, object]:
-        """The mean and some quantiles, as plain data."""
+        """Return the mean and some quantiles, as plain data."""
         quantiles = [{"share": q, **self._told(self.quantile(q, view.level))} for q in QUANTILES]
         smooth = [
             {"share": q, "low": found.low, "high": found.high}
@@ -324,7 +325,7 @@ class OrderedEstimate(Tabular):
         }
 
     def histogram(self, bars: int = _LISTED, level: float = CONFIDENCE) -> list[dict[str, Any]]:
-        """Shares of neighbours together, in so many bars at most, each with its interval."""
+        """Return the shares of at most `bars` groups of neighbours, each with its interval."""
         each = -(-self.scale.domain // bars)
         starts = list(range(0, self.scale.domain, each))
         names = self.scale.names()
@@ -349,13 +350,15 @@ class OrderedEstimate(Tabular):
         return {**found.to_dict(), "label": self.label(found.value)}
 
     def _at_the_ends(self) -> list[float] | None:
-        """Shares of the first and the last bin, which hold what lies outside; of labels none."""
+        """Return the shares of the first and the last bin, which hold values outside; None
+        for labels.
+        """
         return None if self.scale.labels is not None else self.frequency[[0, -1]].tolist()
 
-    # Text and picture
+    # Text and chart
 
     def table(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
-        """Mean and quantiles as text; of few labels, each with its share."""
+        """Return mean and quantiles as text; of few labels, each with its share."""
         seen = viewed(view, wishes)
         few = self.scale.labels is not None and self.scale.domain <= _LISTED
         lines = [self._shares(seen), ""] if few else []
@@ -410,7 +413,7 @@ class OrderedEstimate(Tabular):
         return aligned(head, rows)
 
     def picture(self, view: View, title: str | None, truth: Vector | None) -> alt.VConcatChart:
-        """The histogram above the distribution function."""
+        """Return a chart of the histogram above the distribution function."""
         from rumor.kinds.ordered.picture import distribution_chart
 
         return distribution_chart(self, view, title, truth)

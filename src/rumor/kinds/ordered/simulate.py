@@ -1,4 +1,4 @@
-"""Dry runs of ordered answers: a crowd whose distribution is known."""
+"""Simulations of ordered answers: a population whose distribution is known."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rumor.kinds.simulation import (
     NumericSimulation,
     SimulatedPopulation,
     SimulationSettings,
-    rescaled,
+    rescale_counts,
     simulate_numeric,
     summary_of,
 )
@@ -26,17 +26,17 @@ from rumor.mechanisms.wave.wave import Wave
 from rumor.results.view import View
 
 _ROUNDING = 1e-12
-# The rows of a dry run.
+# The quantities that a simulation reports.
 _MEASURED = ("mean", *(f"{100 * share:g}%" for share in QUANTILES))
 
 
 def dry_run(
     mechanism: Wave, held: TableAnswers, trials: SimulationSettings
 ) -> NumericSimulation[OrderedEstimate]:
-    """A dry run with the answers of a table."""
+    """Simulate the people in the table `held`."""
     counts = read_histogram(mechanism, reader(mechanism), held)
     if trials.people is not None:
-        counts = rescaled(counts, trials.people)
+        counts = rescale_counts(counts, trials.people)
     crowd, numbered = build_crowd(mechanism, counts), mechanism.without_labels()
 
     def trial(source: RandomSource) -> OrderedEstimate:
@@ -56,7 +56,7 @@ def dry_run(
 
 
 def build_crowd(mechanism: Wave, counts: Tally) -> SimulatedPopulation:
-    """People at these positions, known by their number, and what is true of them."""
+    """Return the people with `counts` by position, and the true quantities."""
     scale = mechanism.scale
     positions = np.repeat(np.arange(scale.domain), counts)
     people = positions if scale.labels is not None else scale.middles[positions]
@@ -71,7 +71,7 @@ def build_crowd(mechanism: Wave, counts: Tally) -> SimulatedPopulation:
 
 
 def true_quantile(scale: Scale, shares: Vector, share: float) -> float:
-    """Where a share of people is reached; between the ends of bins, as if spread evenly."""
+    """Return the true quantile at `share`, interpolated linearly between the ends of a bin."""
     sums = np.concatenate([[0.0], np.cumsum(shares)])
     after = max(int(np.searchsorted(sums, share - _ROUNDING, side="left")), 1)
     inside = (share - sums[after - 1]) / (sums[after] - sums[after - 1])

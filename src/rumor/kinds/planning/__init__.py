@@ -1,1 +1,1 @@
-"""Plans: parameters from what is wanted, whatever the kind of question."""
+"""Plans: the parameters of a collection from the wanted accuracy, for any kind of question."""

@@ -1,6 +1,6 @@
-"""How much the default estimator gains on the linear one, on Zipf's law.
+"""The error of the default estimator relative to the linear one, on Zipf's law.
 
-Written by benchmarks/plan_calibrate.py, which says what the axes are; do not edit.
+Written by benchmarks/plan_calibrate.py, which describes the axes; do not edit.
 """
 
 from __future__ import annotations

@@ -1,21 +1,21 @@
-"""What the default estimator will make of a crowd of a usual shape.
+"""Forecasts of the default estimator's error on populations of usual shapes.
 
-The error of the linear estimate is a closed form; that of the default ("auto") is not, so it
-is calibrated by simulation on Zipf's law. From five values on, the table of calibration.py
-is read off: the ratio of the two errors depends on the number of values, on the noise beside
-the spread of the frequencies, and on how much of the noise an absent value has. With fewer
-values the default is the projection onto the simplex, and some thousand crowds are drawn on
-the spot, as counts; so are a few of a Hadamard matrix in blocks, whose noise is uneven.
+The error of the linear estimate is a closed form. That of the default ("auto") is not, so the
+error is calibrated by simulation on Zipf's law. From five values on, the table of calibration.py
+gives the ratio of the two errors, which depends on the number of values, on the noise relative to
+the spread of the frequencies, and on how much of the noise an absent value has. With fewer values
+the default is the projection onto the simplex, and some thousand populations are drawn during the
+plan, as counts; so are a few of a Hadamard matrix in blocks, whose noise is uneven.
 
-How far the error of the default estimate depends on the crowd: a range over nine shapes.
+The range of the default estimator's error over nine distributions:
 
-The error of the linear estimate is the same whatever people answer, or nearly so. That of the
-default is not: it learns the shape of the crowd, and some shapes are easier than others. So a
-few crowds of nine shapes, from almost even to one value that has all, are drawn as counts and
-estimated in earnest, and a plan tells the lowest and the highest error that came out, with a
-fifth to spare on either side for all the shapes that are not among the nine. A crowd in which
-values differ by less than a tenth has less error still, down to none: an even law among the
-nine would hold it, but a range that begins at nothing tells nobody what to expect.
+The error of the linear estimate hardly depends on the distribution of answers. That of the default
+does: the estimator learns the distribution, and some are easier than others. So a few populations
+of nine distributions, from almost even to one value that has all, are drawn as counts and
+estimated, and a plan shows the lowest and the highest error, widened by a fifth on either side for
+the distributions that are not among the nine. Values that differ by less than a tenth give smaller
+errors still, down to none. An even distribution would cover that case, but a range from zero would
+tell nobody what to expect.
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ from rumor.kinds.planning.calibration import (
 )
 from rumor.mechanisms import FrequencyOracle, HadamardResponse
 
-# From fewer values the default is the projection (estimators/empirical.py).
+# With fewer values the default is the projection (estimators/empirical.py).
 _FEWEST_VALUES = 5
 _CROWDS = 1500
-# Crowds by the largest domain: what a plan has time for.
+# The number of simulated populations by the largest domain, limited by a plan's running time.
 _LARGEST_BLOCKED = 2000
 _CROWDS_OF_BLOCKS = {50: 8, 300: 4, _LARGEST_BLOCKED: 1}
 
 
 @functools.lru_cache(maxsize=8)
 def typical_law(domain: int) -> Vector:
-    """Zipf's law: the second value is half as frequent as the first, the third a third."""
+    """Return Zipf's law on `domain` values: the k-th share is 1/k of the first."""
     law = 1 / np.arange(1, domain + 1)
     law /= law.sum()
     law.setflags(write=False)
@@ -60,20 +60,22 @@ def typical_law(domain: int) -> Vector:
 
 
 def linear_error(oracle: FrequencyOracle, users: int) -> float:
-    """The root mean squared error over all values of the linear estimate, on Zipf's law."""
+    """Return the root mean squared error of the linear estimate over all values, on Zipf's law."""
     return math.sqrt(float(np.mean(oracle.variance(typical_law(oracle.domain), users))))
 
 
 def default_error(oracle: FrequencyOracle, users: int) -> float | None:
-    """The same of the default estimate; None where it is not known in time."""
+    """Return the error of the default estimate on Zipf's law; None where a forecast would take
+    too long.
+    """
     if oracle.domain < _FEWEST_VALUES:
         return _projection_error(oracle, users)
     if isinstance(oracle, HadamardResponse) and oracle.blocks > 1:
         return _blocked_error(oracle, users) if oracle.domain <= _LARGEST_BLOCKED else None
     domain, law, linear = oracle.domain, typical_law(oracle.domain), linear_error(oracle, users)
     if oracle.dispersion < 1:
-        # Counts with a fixed total already lack what all values have in common, which the
-        # default takes out of the others: as if of noise that is larger by so much.
+        # Counts with a fixed total lack the noise that all values share, which the default removes
+        # from other counts; their noise therefore acts as if it were larger by this factor.
         linear *= math.sqrt(domain / (domain - 1))
     spread = math.sqrt(float(np.mean((law - 1 / domain) ** 2)))
     still = float(oracle.variance(0.0, users)) / float(np.mean(oracle.variance(law, users)))
@@ -82,10 +84,10 @@ def default_error(oracle: FrequencyOracle, users: int) -> float | None:
 
 
 def typical_keys(keys: int, cap: int | None = None) -> tuple[Vector, Vector]:
-    """Shares and means (of [-1, 1]) of keys: a half holds the first, a third the second.
+    """Return typical shares and means (in [-1, 1]) of `keys` keys: shares of 1/2, 1/3, and so on.
 
-    Means are scattered, unrelated to the shares. With a cap, shares are scaled so that nobody
-    need hold more.
+    Means are scattered, unrelated to the shares. With a `cap`, shares are scaled so that their sum
+    is at most the cap.
     """
     frequency = 1 / np.arange(2, keys + 2)
     if cap is not None:
@@ -95,10 +97,10 @@ def typical_keys(keys: int, cap: int | None = None) -> tuple[Vector, Vector]:
 
 
 def holders(frequency: Vector, people: int, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Who holds which key: each key with its frequency, everybody as many keys as anybody.
+    """Draw which of `people` has which key, at the given `frequency`, with equally many keys each.
 
-    Systematic sampling: keys are laid side by side, each as long as its frequency, and a comb
-    with a random offset picks those that its teeth fall into.
+    Systematic sampling: keys are laid side by side, each as long as its frequency, and a comb with
+    a random offset picks the keys that its teeth fall into.
     """
     order = rng.permutation(frequency.size)
     ends = np.concatenate([[0.0], np.cumsum(frequency[order])])
@@ -109,7 +111,7 @@ def holders(frequency: Vector, people: int, rng: np.random.Generator) -> NDArray
 
 
 def key_ratio(frequency: Vector, linear: float) -> float:
-    """The error of the default estimate of keys' shares over the linear one, given the latter."""
+    """Return the default's error over the linear one for keys' shares, given the `linear` error."""
     spread = float(np.std(frequency)) or float(frequency.mean())
     axes = [np.log(KEYS), np.log(KEY_NOISE)]
     beyond = max(1.0, linear / spread / KEY_NOISE[-1])
@@ -118,10 +120,10 @@ def key_ratio(frequency: Vector, linear: float) -> float:
 
 
 def _ratio(domain: int, noise: float, digits: float) -> float:
-    """The table at a point.
+    """Return the calibrated ratio of errors at `domain` values, `noise` and report length `digits`.
 
-    With more noise than the table has, the answer no longer depends on it: the ratio falls
-    as the noise grows.
+    Beyond the largest noise of the table the ratio is constant, since the ratio falls as the noise
+    grows.
     """
     axes = [np.log(DOMAINS), np.log(NOISE), np.asarray(DIGITS)]
     at = (math.log(domain), math.log(noise), digits)
@@ -129,7 +131,9 @@ def _ratio(domain: int, noise: float, digits: float) -> float:
 
 
 def _interpolated(axes: Sequence[Vector], logarithms: Vector, at: Sequence[float]) -> float:
-    """A table of logarithms, linear in between; beyond its ends as at the ends."""
+    """Return the table of `logarithms` at the point `at`, interpolated linearly, clamped at
+    the edges.
+    """
     table = logarithms
     for axis, place in zip(axes, at, strict=True):
         inside = min(max(place, axis[0]), axis[-1])
@@ -140,10 +144,11 @@ def _interpolated(axes: Sequence[Vector], logarithms: Vector, at: Sequence[float
 
 
 def _blocked_error(oracle: HadamardResponse, users: int) -> float:
-    """Of a matrix in blocks: values of a full block have more noise, which no table foresees.
+    """Return the default's error for a Hadamard matrix in blocks, by simulation.
 
-    A few crowds are estimated in earnest; the linear error, which is known, takes most of
-    the chance out of them.
+    Values of a full block have more noise, which the calibrated table does not cover. A few
+    populations are estimated; scaling by the known linear error removes most of the simulation's
+    randomness.
     """
     from rumor.kinds.estimating import estimate
     from rumor.mechanisms.summary import Summary
@@ -172,10 +177,11 @@ def _projection_error(oracle: FrequencyOracle, users: int) -> float:
 def drawn_estimates(
     oracle: FrequencyOracle, law: Vector, users: int, crowds: int, rng: np.random.Generator
 ) -> Vector:
-    """Linear estimates of crowds drawn from a law, a row each, from their counts alone.
+    """Return linear estimates of `crowds` populations drawn from `law`, one a row, from counts
+    alone.
 
-    Where all reports have the same factor (everything but bits and hashes), the reports
-    themselves are counted by a multinomial; bits, and hashes pair by pair, are independent.
+    Where all reports have the same factor (everything but bits and hashes), the reports themselves
+    are counted by a multinomial; bits, and hashes pair by pair, are independent.
     """
     if oracle.dispersion < 1 or oracle.name == "hadamard":
         outputs = oracle.outputs()
@@ -191,26 +197,26 @@ def drawn_estimates(
     return np.asarray((counts / users - oracle.miss) / (oracle.hit - oracle.miss))
 
 
-# Beyond so many values a plan would take seconds.
+# On larger domains a plan would take seconds.
 LARGEST = 20_000
-# Chosen with benchmarks/range_tuning.py, on shapes that nothing is judged by.
+# Chosen with benchmarks/range_tuning.py, on distributions outside the tests and the nine.
 MARGIN = 1.2
-# Crowds of each shape, by the largest domain.
+# The number of populations of each distribution, by the largest domain.
 _RANGE_CROWDS = {4: 25, 50: 4, 300: 3, LARGEST: 1}
 
 
 @dataclass(frozen=True)
 class Range:
-    """Root mean squared errors of the default: the lowest and the highest over nine shapes."""
+    """The lowest and the highest root mean squared error of the default over nine distributions."""
 
     low: float
     high: float
     zipf: float
-    """Of Zipf's law, which is one of them."""
+    """The error on Zipf's law, one of the nine distributions."""
 
 
 def shapes(domain: int) -> dict[str, Vector]:
-    """The nine laws, by name."""
+    """Return nine distributions on `domain` values, by name."""
     rank = np.arange(1.0, domain + 1)
     normal = np.array([NormalDist().inv_cdf(1 - (r - 0.5) / domain) for r in rank])
     raw = {
@@ -228,7 +234,9 @@ def shapes(domain: int) -> dict[str, Vector]:
 
 
 def default_range(oracle: FrequencyOracle, users: int, zipf: float) -> Range | None:
-    """The range for an oracle, `zipf` being what is foretold for Zipf's law; None if too large."""
+    """Return the default's range of errors, or None on a large domain; `zipf` is Zipf's
+    forecast.
+    """
     if oracle.domain > LARGEST:
         return None
     crowds = next(count for size, count in _RANGE_CROWDS.items() if oracle.domain <= size)
@@ -244,7 +252,7 @@ def default_range(oracle: FrequencyOracle, users: int, zipf: float) -> Range | N
 def drawn_tally(
     oracle: FrequencyOracle, law: Vector, users: int, rng: np.random.Generator
 ) -> Tally:
-    """The tally of a crowd drawn from a law, without its reports.
+    """Draw the tally of a population of `users` with the distribution `law`, without its reports.
 
     Where a tally counts outputs it is a multinomial. Else counts are binomials, exactly so where
     values are supported independently. Where a report supports a fixed number of values, they are
@@ -268,7 +276,7 @@ def drawn_tally(
 def _error(
     oracle: FrequencyOracle, law: Vector, users: int, crowds: int, rng: np.random.Generator
 ) -> float:
-    """The default's root mean squared error over some crowds of a law."""
+    """Return the default's root mean squared error over `crowds` populations drawn from `law`."""
     from rumor.kinds.estimating import estimate
     from rumor.mechanisms.summary import Summary
 

@@ -1,9 +1,10 @@
-"""A cap that nobody had to know: from other people's private answers to "how many?".
+"""A cap learned from other people's private answers to "how many?".
 
-Keys and options are collected under a cap on how many one person holds. Whoever holds more keeps
-so many of theirs at random, which makes shares smaller; a larger cap makes their noise larger. The
-number that nine in ten do not exceed is a good one, and it can be asked for like any other:
-of other people than those who answer the question itself, or it would cost them twice.
+Keys and options are collected under a cap on the number of items of one person. A person with more
+items keeps a random choice of that size, which makes shares smaller; a larger cap makes their
+noise larger. The 90% quantile of the number of items is a good cap, and an ordered question learns
+that quantile. Ask different people than those who answer the question itself, since they would pay
+twice.
 """
 
 from __future__ import annotations
@@ -19,25 +20,27 @@ SHARE = 0.9
 
 @dataclass(frozen=True)
 class LearnedCap:
-    """The number that nine in ten do not exceed, and what is lost above it."""
+    """A cap equal to the 90% quantile of the number of items, and the share of items above
+    the cap.
+    """
 
     cap: int
     low: int
     high: int
-    """The ends of its interval, 95 in 100."""
+    """The ends of the cap's 95% confidence interval are `low` and `high`."""
     lost: float
-    """The part of all that people hold which lies above the cap."""
+    """The share of all items that lies above the cap."""
     people: int
     epsilon: float
 
     def sentence(self) -> str:
-        """What a plan says of it."""
-        span = f"from {self.low:,} to {self.high:,}" if self.low < self.high else "certain"
+        """Return the sentence that a plan prints about the learned cap."""
+        span = f"{self.low:,} to {self.high:,}"
         return (
-            f"The cap, {self.cap:,}, is the number that {SHARE:.0%} hold at most, by "
-            f"{self.people:,} other people's answers at epsilon {self.epsilon:.4g} ({span}, 95 %). "
-            f"Who holds more keeps so many at random: shares come out {self.lost:.1%} too small "
-            f"on average."
+            f"Cap {self.cap:,}: the {SHARE:.0%} quantile of {self.people:,} other respondents' "
+            f"numbers at epsilon {self.epsilon:.4g} (95% interval: {span}). A respondent with more "
+            f"keeps {self.cap:,} of them at random, so shares are {self.lost:.1%} too small on "
+            f"average."
         )
 
 

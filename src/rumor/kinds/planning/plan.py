@@ -1,10 +1,10 @@
-"""Choosing the parameters of a collection from what is wanted of it.
+"""The choice of a collection's parameters from the wanted accuracy.
 
-Of the number of people, epsilon, and an error (or a smallest frequency to detect), any two
-give the third; all three give the largest domain; a lifetime, what all reports of a person
-may cost together, gives epsilon from the number of reports, or the other way round. Errors
-of linear estimates are closed forms; that of the default is calibrated by simulation
-(forecast.py). What differs between kinds of questions is in the `plan` of each.
+Any two of the number of people, epsilon, and an error (or a smallest detectable frequency) give
+the third; all three give the largest domain. A lifetime, the total epsilon of all reports of a
+person, gives epsilon from the number of reports, or the number of reports from epsilon. Errors of
+linear estimates are closed forms; that of the default is calibrated by simulation (forecast.py).
+Differences between kinds of questions are in the `plan` of each kind.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from rumor.kinds.planning.planned import (
     MAX_USERS,
     POWER,
     BudgetSpec,
-    Forecast,
     MechanismChoice,
     Option,
+    PlanCheck,
     PlannedQuestion,
     Size,
 )
@@ -45,42 +45,46 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Plan:
-    """What was asked, what follows, and what to choose."""
+    """A plan: the question, the mechanisms with their expected errors, and the recommended one."""
 
     kind: str
-    """The kind of the question, which may extend that of its mechanism."""
+    """The name of the kind of question."""
     topic: PlannedQuestion[Any]
     users: int
-    wish: BudgetSpec
+    budget: BudgetSpec
     options: tuple[Option[Any], ...]
     best: Option[Any]
     solved: str
-    """Which of people, epsilon, error and the rest was found from the others."""
+    """A phrase that names the parameter that was solved for."""
     between: Between | None = None
-    """Where groups are to be compared: people are then those of each."""
+    """The groups to compare, where the plan is for a difference."""
     named: bool = False
-    """Whether groups are compared in one row named in advance."""
+    """Whether the difference is of one row chosen before seeing the data."""
 
     @property
     def epsilon(self) -> float:
-        """The loss of one report, at most."""
-        return self.wish.epsilon
+        """The largest privacy loss of one report."""
+        return self.budget.epsilon
 
     @functools.cached_property
     def difference(self) -> float | None:
-        """The smallest difference between two groups that a plan of groups is for."""
+        """The smallest detectable difference between two groups, by the test that the plan
+        is for.
+        """
         return self.named_difference if self.named else self.adjusted_difference
 
     @functools.cached_property
     def named_difference(self) -> float | None:
-        """The smallest difference whose own p-value, named in advance, lies below the level."""
+        """The smallest detectable difference of a row named in advance, by the row's own
+        p-value.
+        """
         if self.between is None:
             return None
         return self.topic.difference(self.best.mechanism, self.users, self.between)
 
     @functools.cached_property
     def adjusted_difference(self) -> float | None:
-        """The smallest difference whose p-value among all rows (Holm) lies below the level."""
+        """The smallest detectable difference by p-values adjusted for all rows (Holm)."""
         if self.between is None:
             return None
         every = self._every_row(self.between)
@@ -90,7 +94,7 @@ class Plan:
         return between.among(self.topic.compared_rows(self.best.mechanism))
 
     def _told_apart(self) -> list[str]:
-        """Both differences in a sentence."""
+        """Return one sentence with the smallest detectable differences, or none without groups."""
         if self.between is None:
             return []
         between, rows = self.between, self._every_row(self.between).rows
@@ -111,13 +115,13 @@ class Plan:
 
     @functools.cached_property
     def range(self) -> Range | None:
-        """Errors of the default over nine shapes of crowds, of what is recommended."""
+        """The recommended mechanism's range of default errors over nine distributions."""
         return self.topic.range(self.best.mechanism, self.users)
 
     @property
     def reason(self) -> str:
-        """Why it is recommended, in one sentence."""
-        best, reports = self.best, self.wish.reports
+        """One sentence that says why the best option is recommended."""
+        best, reports = self.best, self.budget.reports
         ever = best.mechanism.permanence.epsilon_permanent
         fresh = next(
             (one for one in self.options if not one.mechanism.permanence.is_memoised), None
@@ -146,11 +150,11 @@ class Plan:
         )
 
     def table(self) -> str:
-        """The options as text, least error first."""
+        """Return the options as text, the smallest error first."""
         from rumor.core.plain_text import aligned, wrapped
 
         head, body = self._columns()
-        reports = self.wish.reports
+        reports = self.budget.reports
         times = f"{reports:,} report{'s'[: reports > 1]} each"
         remarks = [
             f"Recommended: {self.best.name}: {self.reason}",
@@ -161,10 +165,10 @@ class Plan:
             *self._advice(),
             *self.topic.notes(self.best.mechanism, self.users),
         ]
-        if self.wish.reports > 1:
+        if self.budget.reports > 1:
             remarks.append(
-                f"Epsilon: of one report. After {self.wish.reports:,}: of all of them, if the "
-                f"answer does not change. Ever: of any number of them. A changed answer costs more."
+                f"Epsilon: of one report. After {reports:,}: of {reports:,} reports of an "
+                f"unchanged answer. Limit: of any number of them. A changed answer costs more."
             )
         return "\n".join(
             [
@@ -178,7 +182,7 @@ class Plan:
         )
 
     def _in_table(self) -> str:
-        """What stands in the column of shares that a ranked table tells from zero."""
+        """Return the explanation of the column "in table"; "" where the table is not ranked."""
         if self.best.shown is None:
             return ""
         return (
@@ -190,7 +194,7 @@ class Plan:
         return "" if self.best.shown is None else " of a value chosen before seeing the data"
 
     def _advice(self) -> list[str]:
-        """What to count on, whatever people answer."""
+        """Return the advice on the default estimate's error over distributions."""
         if self.range is None:
             return []
         low, high, zipf = (_share(x) for x in (self.range.low, self.range.high, self.range.zipf))
@@ -200,9 +204,9 @@ class Plan:
         ]
 
     def _columns(self) -> tuple[list[str], list[list[str]]]:
-        """The head and the body of the table."""
+        """Return the head and the rows of the table."""
         show = _share if self.topic.unit == "share" else _number
-        again, means = self.wish.reports > 1, self.best.second_error is not None
+        again, means = self.budget.reports > 1, self.best.second_error is not None
         head = [
             "mechanism",
             "std. error",
@@ -212,7 +216,7 @@ class Plan:
         ranked = self.best.shown is not None
         head += ["detectable", *(["in table"] if ranked else []), "bytes"]
         head += [*self.best.shape, "epsilon"]
-        head += [f"after {self.wish.reports:,}", "ever"] if again else []
+        head += [f"after {self.budget.reports:,}", "limit"] if again else []
         head += [f"{FAKE_SHARE:.0%} fakes add", "or take"]
         body = []
         for option in self.options:
@@ -244,14 +248,14 @@ class Plan:
         return f"{shift:.2%}" if shift < 1 else "100%"
 
     def to_dict(self) -> dict[str, object]:
-        """The plan as plain data."""
+        """Return the plan as plain data for JSON."""
         return {
             "kind": self.kind,
             "people": self.users,
             "domain": self.topic.asked.domain,
             "epsilon": self.epsilon,
-            "reports_per_person": self.wish.reports,
-            "lifetime": self.wish.lifetime,
+            "reports_per_person": self.budget.reports,
+            "lifetime": self.budget.lifetime,
             "solved": self.solved,
             "recommended": self.best.name,
             "reason": self.reason,
@@ -282,14 +286,14 @@ class Plan:
         }
 
     def to_toml(self) -> str:
-        """A collection that asks one question with these parameters, ready to be edited."""
+        """Return a collection file with one question that has the plan's parameters."""
         question: Mapping[str, object] = {
             "id": "question",
             "kind": self.kind,
             "text": "What is asked, in plain words",
             **self.topic.question(),
             **self.best.toml,
-            "reports_per_person": self.wish.reports,
+            "reports_per_person": self.budget.reports,
         }
         lines = [f"{key} = {toml_text(value)}" for key, value in question.items()]
         return (
@@ -302,10 +306,10 @@ class Plan:
 
     def simulate(
         self, *, trials: int | None = None, seed: int = 1, on_progress: Progress | None = None
-    ) -> Forecast:
-        """Real reports of the recommended mechanism, really estimated.
+    ) -> PlanCheck:
+        """Privatise and estimate simulated populations with the recommended mechanism.
 
-        The fewer values there are, the more trials it takes by default.
+        The number of `trials` defaults to more trials for smaller domains.
         """
         users = min(self.users, self.topic.simulated)
         size = self.topic.asked.domain or 1
@@ -313,7 +317,7 @@ class Plan:
         return self.topic.simulate(self.best.mechanism, users, count, seed, on_progress)
 
     def plot(self, path: str | None = None) -> alt.HConcatChart:
-        """Error against people and against epsilon, for every mechanism."""
+        """Draw the error against people and against epsilon, for every mechanism, into `path`."""
         import altair as alt
 
         from rumor.results.charts import save_chart
@@ -328,7 +332,7 @@ class Plan:
         epsilons = [
             {"mechanism": c.name, "epsilon": e, "error": self.topic.error(c.mechanism, self.users)}
             for e in powers
-            for c in self.topic.candidates(replace(self.wish, epsilon=e, lifetime=None))
+            for c in self.topic.candidates(replace(self.budget, epsilon=e, lifetime=None))
         ]
         names = [option.name for option in self.options]
 
@@ -374,15 +378,14 @@ def make_plan(
     cap: int | None = None,
     parts: str | None = None,
 ) -> Plan:
-    """The plan that follows from what is given.
+    """Return the plan that follows from the given parameters.
 
-    Two of people, epsilon and an error (or a frequency to detect, or a `difference` between two
-    of so many `groups`, from a `share`, with a `power`) give the third; all three give the largest
-    `domain`. With a difference, people are those of each group, numbers have this standard
+    Two of people, epsilon and an error (or a frequency to detect, or a `difference` between two of
+    `groups` groups, from a `share`, with a `power`) give the third; all three give the largest
+    `domain`. With a difference, `users` counts the people of each group, numbers have the standard
     `deviation` within each, and the test is that of all rows together (Holm) or, where `named`,
-    that of one row named in advance. Instead of epsilon, a `lifetime` and the
-    number of `reports` say what each may cost; with epsilon, a lifetime says how many reports
-    there may be.
+    that of one row named in advance. Instead of epsilon, a `lifetime` and the number of `reports`
+    give the epsilon of each report; with epsilon, a lifetime gives the number of reports.
     """
     if kind not in KINDS:
         raise InputError(
@@ -419,10 +422,10 @@ def make_plan(
                 "a plan needs a domain (answers, candidate words or keys), or all of people, "
                 "epsilon and an error; got no domain"
             )
-        wish = BudgetSpec(epsilon, reports, lifetime)
-        most = _largest_domain(lambda d: topic(d, users), wish, users, wanted, measure)
+        budget = BudgetSpec(epsilon, reports, lifetime)
+        most = _largest_domain(lambda d: topic(d, users), budget, users, wanted, measure)
         said = f"the largest domain for the rest{said}"
-        return made(topic(most, users), users, wish, said, between, named)
+        return made(topic(most, users), users, budget, said, between, named)
     if users is not None and epsilon is not None and wanted is not None and difference is None:
         raise InputError(
             "a plan takes two of people, epsilon and an error (or a frequency to detect), and "
@@ -431,10 +434,10 @@ def make_plan(
     if users is None:
         assert epsilon is not None
         assert wanted is not None
-        wish = BudgetSpec(epsilon, reports, lifetime)
-        users = _fewest_people(lambda n: topic(domain, n), wish, wanted, measure)
+        budget = BudgetSpec(epsilon, reports, lifetime)
+        users = _fewest_people(lambda n: topic(domain, n), budget, wanted, measure)
         said = f"people needed for the rest{said}"
-        return made(topic(domain, users), users, wish, said, between, named)
+        return made(topic(domain, users), users, budget, said, between, named)
     about = topic(domain, users)
     if epsilon is None:
         assert wanted is not None
@@ -451,7 +454,7 @@ Measure = Callable[[PlannedQuestion[Any], Mechanism, int], float]
 def _measure(
     wishes: Mapping[str, float | None], most: float, between: Between | None, named: bool
 ) -> tuple[Measure, float | None]:
-    """How well is well enough, and by which measure."""
+    """Return the measure that `wishes` names and its wanted value, or the error and None."""
     said = {name: wanted for name, wanted in wishes.items() if wanted is not None}
     if len(said) > 1:
         raise InputError(
@@ -491,7 +494,7 @@ def _between(
     deviation: float | None,
     named: bool,
 ) -> Between | None:
-    """Two groups or more, where anything is said of them."""
+    """Return the groups of a plan for a difference; None where no parameter mentions groups."""
     if all(said is None for said in (difference, share, power, groups, deviation)) and not named:
         return None
     for name, value in (("share", share), ("power", power)):
@@ -508,7 +511,7 @@ def _between(
 
 
 def _check_deviation(deviation: object, most: float) -> None:
-    """Refuse a standard deviation that no numbers of the range have."""
+    """Refuse a standard `deviation` that no numbers of the range can have."""
     if deviation is None:
         return
     if not (isinstance(deviation, (int, float)) and 0 < deviation <= most):
@@ -521,7 +524,7 @@ def _check_deviation(deviation: object, most: float) -> None:
 def _over_time(
     permanent: bool, epsilon: float | None, reports: int | None, lifetime: float | None
 ) -> tuple[float | None, int, str]:
-    """Epsilon and the number of reports, as far as a lifetime says them."""
+    """Return epsilon, the number of reports and a phrase on how the `lifetime` gave either."""
     if lifetime is None:
         return epsilon, reports or 1, ""
     if epsilon is None:
@@ -529,7 +532,7 @@ def _over_time(
             raise InputError(
                 "a lifetime needs the number of reports, or their epsilon; got neither"
             )
-        # Permanent noise: any number of reports costs twice one (permanent.py).
+        # Permanent noise: any number of reports costs at most two reports (LIFETIME in planned.py).
         shares = 1 if reports == 1 else 2 if permanent else reports
         return lifetime / shares, reports, ", epsilon as the lifetime allows"
     if lifetime < epsilon:
@@ -551,7 +554,7 @@ def _plan(
     kind: str,
     topic: PlannedQuestion[Any],
     users: int,
-    wish: BudgetSpec,
+    budget: BudgetSpec,
     solved: str,
     between: Between | None,
     named: bool,
@@ -561,15 +564,15 @@ def _plan(
             f"a standard deviation is for numbers and ordered answers; got "
             f"{format_value(between.deviation)} for shares"
         )
-    options = [_expected(topic, one, users, wish) for one in topic.candidates(wish)]
+    options = [_expected(topic, one, users, budget) for one in topic.candidates(budget)]
     ranked = tuple(sorted(options, key=lambda option: (option.error, option.mechanism.width)))
-    best = topic.choose(options, users, wish)
+    best = topic.choose(options, users, budget)
     assert isinstance(best, Option)
-    return Plan(kind, topic, users, wish, ranked, best, solved, between, named)
+    return Plan(kind, topic, users, budget, ranked, best, solved, between, named)
 
 
 def _expected(
-    topic: PlannedQuestion[Any], candidate: MechanismChoice[Any], users: int, wish: BudgetSpec
+    topic: PlannedQuestion[Any], candidate: MechanismChoice[Any], users: int, budget: BudgetSpec
 ) -> Option[Any]:
     mechanism = candidate.mechanism
     return Option(
@@ -581,29 +584,33 @@ def _expected(
         shown=topic.shown(mechanism, users),
         fakes=bound_poisoning(mechanism, users),
         epsilon=mechanism.epsilon_all_rounds(1),
-        epsilon_total=mechanism.epsilon_all_rounds(wish.reports),
+        epsilon_total=mechanism.epsilon_all_rounds(budget.reports),
     )
 
 
-def _reached(topic: PlannedQuestion[Any], wish: BudgetSpec, users: int, measure: Measure) -> float:
-    """Return what the mechanism that is recommended for so many people comes to."""
-    chosen = topic.choose(topic.candidates(wish), users, wish)
+def _reached(
+    topic: PlannedQuestion[Any], budget: BudgetSpec, users: int, measure: Measure
+) -> float:
+    """Return the `measure` of the mechanism recommended for `users` people."""
+    chosen = topic.choose(topic.candidates(budget), users, budget)
     return measure(topic, chosen.mechanism, users)
 
 
 def _fewest_people(
     topic: Callable[[int | None], PlannedQuestion[Any]],
-    wish: BudgetSpec,
+    budget: BudgetSpec,
     wanted: float,
     measure: Measure,
 ) -> int:
-    """The smallest number of people at which the mechanism recommended does as well as wanted."""
+    """Return the smallest number of people at which the `measure` is at most `wanted`."""
 
     def enough(users: int) -> bool:
-        return _reached(topic(users), wish, users, measure) <= wanted
+        return _reached(topic(users), budget, users, measure) <= wanted
 
     if not enough(MAX_USERS):
-        raise InputError(f"{MAX_USERS:,} people would not be enough; got a wish of {wanted:g}")
+        raise InputError(
+            f"the number of people must be at most {MAX_USERS:,}; {wanted:g} needs more"
+        )
     low, high = 0, MAX_USERS
     while high - low > 1:
         middle = (low + high) // 2
@@ -612,12 +619,12 @@ def _fewest_people(
 
 
 def _smallest_epsilon(
-    topic: PlannedQuestion[Any], wish: BudgetSpec, users: int, wanted: float, measure: Measure
+    topic: PlannedQuestion[Any], budget: BudgetSpec, users: int, wanted: float, measure: Measure
 ) -> float:
-    """The smallest epsilon, to three digits, that is enough with the mechanism recommended."""
+    """Return the smallest epsilon, to three digits, at which the `measure` is at most `wanted`."""
 
     def enough(epsilon: float) -> bool:
-        return _reached(topic, replace(wish, epsilon=epsilon), users, measure) <= wanted
+        return _reached(topic, replace(budget, epsilon=epsilon), users, measure) <= wanted
 
     if not enough(MAX_EPSILON):
         raise InputError(
@@ -633,20 +640,20 @@ def _smallest_epsilon(
 
 def _largest_domain(
     topic: Callable[[int], PlannedQuestion[Any]],
-    wish: BudgetSpec,
+    budget: BudgetSpec,
     users: int,
     wanted: float,
     measure: Measure,
 ) -> int:
-    """The largest domain at which the mechanism recommended does as well as wanted."""
+    """Return the largest domain at which the `measure` is at most `wanted`."""
 
     def enough(domain: int) -> bool:
-        return _reached(topic(domain), wish, users, measure) <= wanted
+        return _reached(topic(domain), budget, users, measure) <= wanted
 
     if not enough(2):
         raise InputError(
-            f"even two values are too many for {wanted:g} with {users:,} people at epsilon "
-            f"{wish.epsilon:g}"
+            f"a domain must have at least 2 values; {wanted:g} needs fewer, with {users:,} people "
+            f"at epsilon {budget.epsilon:g}"
         )
     most = 100_000
     if enough(most):

@@ -1,19 +1,16 @@
-"""How well is well enough: mean squares of errors, and what a test notices.
+"""The parts of a plan: sizes, budgets, permanent noise, and a question with its mechanisms' errors.
 
-A test has the level 5 % and, at what is called detectable, the power 90 %.
+Tests have the significance level 5% and, at the smallest detectable value, the power 90%.
 
-Permanent noise for a wish: f, p and q from the loss of one report and of all of them.
+Permanent noise follows from the loss of one report and of all reports. With h bits to an answer,
+any number of reports costs 2 h ln((1 - f/2) / (f/2)), which fixes f. Given f, the least noise at a
+given loss of one report has q* = 1/2 and p* = 1 / (1 + e^(epsilon/h)), as optimised unary
+encoding; p and q follow, since p* = (f/2) q + (1 - f/2) p and q* = (f/2) p + (1 - f/2) q. Where
+that would need p < 0 (the lifetime is less than about twice epsilon), p = 0 and q is as large as
+epsilon allows. Numbers are rounded to six decimals, towards privacy.
 
-With h bits to an answer, any number of reports costs 2 h ln((1 - f/2) / (f/2)), which fixes
-f. Given f, the least noise at a given loss of one report has q* = 1/2 and
-p* = 1 / (1 + e^(epsilon/h)), as optimised unary encoding; p and q follow, since
-p* = (f/2) q + (1 - f/2) p and q* the other way round. Where that would need p < 0 (the
-lifetime is short of about twice epsilon), p = 0 and q is as large as epsilon allows.
-Numbers are rounded to six decimals, towards privacy.
-
-A question as a plan sees it: its size, the mechanisms it may use, and their errors.
-
-Questions whose mean is learned, over a range: errors in the range's own unit.
+A question is planned through its size, the mechanisms it may use, and their errors. Questions over
+a range are planned for their mean, with errors in the unit of the range.
 """
 
 from __future__ import annotations
@@ -29,6 +26,7 @@ from typing import ClassVar, Generic, Self, TypeVar
 from rumor.core.checks import checked_size
 from rumor.core.errors import InputError
 from rumor.core.types import Progress, Vector
+from rumor.core.typing import override
 from rumor.estimators.power import Between
 from rumor.kinds.planning.forecast import Range
 from rumor.mechanisms.base import Mechanism
@@ -38,18 +36,18 @@ LEVEL, POWER = 0.05, 0.9
 
 
 def mean_square(errors: Vector) -> float:
-    """Over all values."""
+    """Return the mean square of `errors` over all values."""
     return float((errors**2).mean())
 
 
-def noticed(error: float, most: float) -> float:
-    """The distance from a known number that a one-sided test notices; `most` when there is none."""
+def smallest_detectable_shift(error: float, most: float) -> float:
+    """Return the difference from a known number that a one-sided test detects, at most `most`."""
     quantiles = NormalDist().inv_cdf(1 - LEVEL) + NormalDist().inv_cdf(POWER)
     return min(quantiles * error, most)
 
 
-def told_apart(deviation: Callable[[float], float], level: float = LEVEL) -> float:
-    """The f with f = z(level) sd(0) + z(power) sd(f), by iteration; 1 when there is none."""
+def smallest_detectable_share(deviation: Callable[[float], float], level: float = LEVEL) -> float:
+    """Return the f with f = z(level) sd(0) + z(power) sd(f), by iteration; 1 where none exists."""
     first, power = NormalDist().inv_cdf(1 - level), NormalDist().inv_cdf(POWER)
     noise = deviation(0.0)
     f = (first + power) * noise
@@ -61,13 +59,13 @@ def told_apart(deviation: Callable[[float], float], level: float = LEVEL) -> flo
 
 
 _UNITS = 1_000_000
-# What all reports may cost by default: this many times one report.
+# The default loss of all reports together, as a multiple of the loss of one report.
 LIFETIME = 2.0
 
 
 @dataclass(frozen=True)
 class PermanentNoise:
-    """RAPPOR's three numbers."""
+    """RAPPOR's noise parameters f, p and q."""
 
     f: float
     p: float
@@ -75,7 +73,7 @@ class PermanentNoise:
 
 
 def permanent_noise(epsilon: float, lifetime: float, hashes: int = 1) -> PermanentNoise:
-    """The noise of least variance with these losses, one report and any number of them."""
+    """Return the noise of least variance with loss `epsilon` per report and `lifetime` in all."""
     if lifetime < epsilon:
         raise InputError(
             f"the lifetime must be at least the epsilon of one report, {epsilon:g}; "
@@ -92,7 +90,7 @@ def permanent_noise(epsilon: float, lifetime: float, hashes: int = 1) -> Permane
 
 
 def _largest_q(half: float, epsilon: float) -> float:
-    """The largest q at which one bit with p = 0 loses at most epsilon."""
+    """Return the largest q at which one bit with p = 0 loses at most `epsilon`."""
 
     def loss(q: float) -> float:
         high, low = (1 - half) * q, half * q
@@ -123,34 +121,36 @@ M = TypeVar("M", bound=Mechanism)
 
 @dataclass(frozen=True)
 class Size:
-    """How large a question is, as far as its kind has such a size."""
+    """The size of a question: its domain, people, range, cap and parts, as far as its kind
+    has them.
+    """
 
     domain: int | None = None
-    """Answers, candidate words or keys."""
+    """The number of answers, candidate words or keys."""
     users: int | None = None
     low: float = 0.0
     high: float = 1.0
     cap: int | None = None
     parts: str | None = None
-    """How many values each part of a joint answer has: "5x4"."""
+    """The number of values of each part of a joint answer, as in "5x4"."""
 
     @property
     def span(self) -> float:
-        """How long the range is."""
+        """The length of the range."""
         return self.high - self.low
 
     def checked(self, least: int) -> Self:
-        """The same, its domain known to be one."""
+        """Return the size with its domain checked to be an integer of at least `least`."""
         return replace(self, domain=checked_size("domain", self.domain, least, MAX_DOMAIN))
 
     def without_domain(self) -> Self:
-        """The same of a question that has none."""
+        """Return the size without a domain."""
         return replace(self, domain=None)
 
 
 @dataclass(frozen=True)
 class BudgetSpec:
-    """What everybody's reports may cost, and how often they are asked."""
+    """A person's privacy budget: epsilon of one report, the number of reports, and their total."""
 
     epsilon: float
     reports: int = 1
@@ -158,45 +158,46 @@ class BudgetSpec:
 
     @property
     def permanent(self) -> float:
-        """What any number of reports of one unchanged answer may cost."""
+        """The limit on the loss of any number of reports of one unchanged answer."""
         return LIFETIME * self.epsilon if self.lifetime is None else self.lifetime
 
 
 @dataclass(frozen=True)
 class MechanismChoice(Generic[M]):
-    """One mechanism, what it is called in the table, and how a collection asks for it."""
+    """A mechanism, its name in the table, and its keys in a collection file."""
 
     name: str
     mechanism: M
     toml: Mapping[str, object]
     shape: Mapping[str, int | float] = field(default_factory=dict)
-    """Further columns: the parameters that were chosen."""
+    """Further columns of the table: the parameters that were chosen."""
 
     @staticmethod
     def by_name(
-        mechanism: M, wish: BudgetSpec, shape: Mapping[str, int | float] | None = None
+        mechanism: M, budget: BudgetSpec, shape: Mapping[str, int | float] | None = None
     ) -> MechanismChoice[M]:
-        """One that a collection asks for by its name and epsilon."""
-        toml = {"epsilon": wish.epsilon, "mechanism": mechanism.name}
+        """Return the choice of a `mechanism` that a collection asks for by its name and epsilon."""
+        toml = {"epsilon": budget.epsilon, "mechanism": mechanism.name}
         return MechanismChoice(mechanism.name, mechanism, toml, shape or {})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Option(MechanismChoice[M]):
-    """One mechanism, and what to expect of it."""
+    """A mechanism with the errors to expect of it."""
 
     error: float
     """The standard error of the linear estimate."""
     second_error: float | None
     default: float | None
-    """The root mean squared error of the default estimate over all values of a usual crowd."""
+    """The root mean squared error of the default estimate over all values, on Zipf's law."""
     detectable: float
-    """The smallest frequency that is told from zero at level 5 % with power 90 %."""
+    """The smallest frequency detected at significance level 5% with power 90%."""
     shown: float | None
-    """The smallest frequency that has an interval above 0 in the table of the estimate, with
-    power 90 %; None where no table is ranked."""
+    """The smallest frequency whose interval in the estimate's table is above 0 with power
+    90%; None where no table is ranked.
+    """
     fakes: PoisoningBound
-    """How far one fake in a hundred can move a value."""
+    """The largest shift of a value that one fake report in a hundred can cause."""
     epsilon: float
     """The loss of one answer: of one report or, where an answer takes several rounds, of all."""
     epsilon_total: float
@@ -204,8 +205,8 @@ class Option(MechanismChoice[M]):
 
 
 @dataclass(frozen=True)
-class Forecast:
-    """What a simulation measured beside what was predicted."""
+class PlanCheck:
+    """Predicted errors of a plan beside the errors that a simulation measured."""
 
     people: int
     trials: int
@@ -213,65 +214,71 @@ class Forecast:
     linear: tuple[float, float]
     """Root mean squared error of the linear estimate: predicted, simulated."""
     default: tuple[float, float] | None
-    """The same of the default estimate; None where it is not predicted."""
+    """Root mean squared error of the default estimate: predicted, simulated; None if not
+    predicted.
+    """
 
 
 Squares = tuple[float, float]
-"""Squared errors of one trial, in the mean over all values: of the linear estimate, the default."""
+"""Mean squared errors of one trial over all values: of the linear estimate, of the default."""
 
 
 @dataclass(frozen=True)
 class PlannedQuestion(abc.ABC, Generic[M]):
-    """A question of some kind and size."""
+    """A question of one kind and size, as a plan works with it."""
 
     asked: Size
 
     simulated: ClassVar[int] = 100_000
-    """People of a simulation, at most."""
+    """The largest number of people in a simulation."""
     unit: ClassVar[str] = "share"
     """Whether errors are shares of people or have a unit of their own ("number")."""
     sized: ClassVar[str]
-    """How many values there are, in words, with the sizes in braces."""
+    """A phrase for the number of values, with the sizes in braces."""
     error_of: ClassVar[str]
-    """What the standard error is that of, in words."""
+    """A phrase that names the quantity whose standard error is shown."""
     default_of: ClassVar[str]
-    """What the error of the default is that of, in words."""
+    """A phrase that names the quantity whose default error is shown."""
     detects: ClassVar[str]
-    """What is called detectable, in words."""
+    """A phrase that says what "detectable" means for this kind."""
     truth: ClassVar[str] = "Zipf's law"
-    """What the people of a simulation answer, in words."""
+    """A phrase that names the distribution of answers in a simulation."""
     second: ClassVar[tuple[str, str]] = ("mean error", "mean_standard_error")
-    """What `second_error` is called, in tables and as data."""
+    """The name of `second_error` in tables and in data."""
 
     @property
     def domain(self) -> int:
-        """Answers, candidate words or keys, where the kind has such a number."""
+        """The number of answers, candidate words or keys, where the kind has such a number."""
         assert self.asked.domain is not None
         return self.asked.domain
 
     def size(self) -> str:
-        """How many values there are, in words."""
+        """Return the number of values in words."""
         return self.sized.format(**vars(self.asked))
 
     @abc.abstractmethod
-    def candidates(self, wish: BudgetSpec) -> Sequence[MechanismChoice[M]]:
-        """The mechanisms that keep the wish."""
+    def candidates(self, budget: BudgetSpec) -> Sequence[MechanismChoice[M]]:
+        """Return the mechanisms that stay within the `budget`."""
 
     @abc.abstractmethod
     def error(self, mechanism: M, users: int) -> float:
-        """The standard error of the linear estimate."""
+        """Return the standard error of the linear estimate from `users` reports."""
 
     @abc.abstractmethod
     def default(self, mechanism: M, users: int) -> float | None:
-        """The root mean squared error of the default estimate on a crowd of a usual shape."""
+        """Return the default estimate's root mean squared error on Zipf's law; None if not
+        predicted.
+        """
 
     def range(self, mechanism: M, users: int) -> Range | None:
-        """How far the error of the default depends on the crowd; None where nobody looked."""
+        """Return the range of the default's error over distributions; None where none is
+        computed.
+        """
         return None
 
     @abc.abstractmethod
     def detectable(self, mechanism: M, users: int) -> float:
-        """The smallest frequency, or difference, that is noticed with the stated power."""
+        """Return the smallest frequency, or difference, that is detected with the stated power."""
 
     def shown(self, mechanism: M, users: int) -> float | None:
         """Return the smallest frequency with an interval above 0 in the table of the estimate.
@@ -285,25 +292,29 @@ class PlannedQuestion(abc.ABC, Generic[M]):
         raise _not_compared(mechanism)
 
     def difference(self, mechanism: M, users: int, between: Between) -> float:
-        """Return the smallest difference that groups of so many people each notice."""
+        """Return the smallest difference that a test detects `between` groups of `users`
+        people each.
+        """
         raise _not_compared(mechanism)
 
     @abc.abstractmethod
     def choose(
-        self, candidates: Sequence[MechanismChoice[M]], users: int, wish: BudgetSpec
+        self, candidates: Sequence[MechanismChoice[M]], users: int, budget: BudgetSpec
     ) -> MechanismChoice[M]:
-        """The one to recommend."""
+        """Return the candidate to recommend for `users` people within the `budget`."""
 
     @abc.abstractmethod
     def question(self) -> Mapping[str, object]:
-        """The keys of the question in a collection, beside those of the candidate."""
+        """Return the keys of the question in a collection file, without those of the candidate."""
 
     @abc.abstractmethod
     def trials(self, mechanism: M, users: int, seed: int) -> Iterator[Squares]:
-        """Real reports, really estimated, of one crowd after another without end."""
+        """Yield the squared errors of simulated populations of `users`, one after another
+        without end.
+        """
 
     def linear(self, mechanism: M, users: int) -> float:
-        """The error of the linear estimate on such a crowd."""
+        """Return the error of the linear estimate on the simulated populations."""
         return self.error(mechanism, users)
 
     def simulate(
@@ -313,8 +324,8 @@ class PlannedQuestion(abc.ABC, Generic[M]):
         trials: int,
         seed: int,
         on_progress: Progress | None,
-    ) -> Forecast:
-        """Some trials beside what was predicted of them."""
+    ) -> PlanCheck:
+        """Return the errors of some simulated `trials` beside the predicted ones."""
         linear = default = 0.0
         tried = itertools.islice(self.trials(mechanism, users, seed), trials)
         for number, (of_linear, of_default) in enumerate(tried, 1):
@@ -323,7 +334,7 @@ class PlannedQuestion(abc.ABC, Generic[M]):
             if on_progress is not None:
                 on_progress(number, trials)
         expected = self.default(mechanism, users)
-        return Forecast(
+        return PlanCheck(
             users,
             trials,
             self.truth,
@@ -332,29 +343,35 @@ class PlannedQuestion(abc.ABC, Generic[M]):
         )
 
     usual_of: ClassVar[str] = ""
-    """What the usual error is that of, in words; by default the standard error's."""
+    """A phrase that names the quantity of the usual error; "" for that of the standard error."""
 
     def usual_error(self, mechanism: M, users: int) -> float:
-        """The standard error of something that is not rare, by which ways to ask are compared."""
+        """Return the standard error at a value that is not rare, by which strategies are
+        compared.
+        """
         return self.error(mechanism, users)
 
     def block_variance(self, together: int, epsilon: float) -> float | None:
-        """The variance of one person's answer to a question that is asked jointly with others.
+        """Return one person's variance where `together` questions are asked as one joint question.
 
-        None where so many of them cannot be one answer.
+        None where that many questions cannot be one answer.
         """
         return None
 
     def second_error(self, mechanism: M, users: int) -> float | None:
-        """Of something that is learned as well: the mean of a key, the median of a range."""
+        """Return the standard error of a second quantity: the mean of a key, the median of
+        a range.
+        """
         return None
 
     def reason(self, best: Option[M], options: Sequence[Option[M]]) -> str | None:
-        """Why this one is recommended, where there is more to say than its error."""
+        """Return why `best` is recommended, where there is more to say than its error; else
+        None.
+        """
         return None
 
     def notes(self, mechanism: M, users: int) -> Sequence[str]:
-        """What else should be said under the table, of what is recommended."""
+        """Return further sentences to print under the table, about the recommended `mechanism`."""
         return ()
 
 
@@ -366,7 +383,7 @@ def _not_compared(mechanism: Mechanism) -> InputError:
 
 
 EVEN = 1 / math.sqrt(12)
-"""The standard deviation of numbers that are spread evenly, as a part of their range."""
+"""The standard deviation of a uniform distribution, as a part of its range."""
 
 
 class PlannedMean(PlannedQuestion[M]):
@@ -378,16 +395,16 @@ class PlannedMean(PlannedQuestion[M]):
     def noise(self, mechanism: M, number: float) -> float:
         """Return the variance of the estimate that one report of this `number` gives."""
 
+    @override
     def detectable(self, mechanism: M, users: int) -> float:
-        """A one-sided test against a known number."""
-        return noticed(self.error(mechanism, users), self.asked.span)
+        return smallest_detectable_shift(self.error(mechanism, users), self.asked.span)
 
+    @override
     def difference(self, mechanism: M, users: int, between: Between) -> float:
-        """Of means, of numbers with a standard deviation."""
         span = self.asked.span
         deviation = span * EVEN if between.deviation is None else between.deviation
         # Noise grows with the squared distance from the middle of the range, or hardly depends on
-        # it: that of numbers around the quarters of the range is the noise at their root mean
+        # it. The noise of numbers around the quarters of the range is the noise at their root mean
         # square.
         away = min(math.hypot(deviation, span / 4), span / 2)
         variance = self.noise(mechanism, self.asked.low + span / 2 + away) + deviation**2

@@ -1,10 +1,11 @@
-"""All that apply of a fixed list of options."""
+"""The kind "set": all that apply out of a fixed list of options."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from rumor.core.typing import override
 from rumor.kinds.set.question import SetQuestion
 from rumor.mechanisms.sets import SetMechanism
 
@@ -15,10 +16,10 @@ if TYPE_CHECKING:
 
 
 class Sets(SetQuestion):
-    """Any of a fixed list of options; the share of people who chose each is learned."""
+    """Any number of options out of a fixed list; the share of people who chose each is learned."""
 
     def answer_column(self, id: str, column: str | None, table: AnswerTable) -> str | None:
-        """The column of lists; None where there is one for each option."""
+        """Return the column of lists; None where each option has a column."""
         return (
             super().answer_column(id, column, table) if column or id in table.schema.names else None
         )
@@ -31,17 +32,19 @@ class Sets(SetQuestion):
         column: str | None,
         keep: Sequence[str] = (),
     ) -> Iterator[tuple[Any, pa.RecordBatch | None]]:
-        """Lists, or yes and no for each option."""
+        """Yield people's options, from a column of lists or from a yes-no column for each
+        option.
+        """
         from rumor.kinds.set.read import read_sets
 
         return read_sets(mechanism, table, self.answer_column(id, column, table), id, keep)
 
     def labels_for_missing(self, mechanism: SetMechanism) -> Sequence[str]:
-        """No option: who chose nothing has answered."""
+        """Return no labels: a person who chose nothing has answered."""
         return ()
 
+    @override
     def advice(self, mechanism: SetMechanism) -> str | None:
-        """A cap makes reports tell more."""
         if mechanism.domain < 3 or mechanism.cap < mechanism.domain:
             return None
         return (

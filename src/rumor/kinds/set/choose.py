@@ -1,8 +1,8 @@
-"""Choosing a mechanism for sets: what "auto" resolves to, by closed-form variances.
+"""The choice of a mechanism for sets: what "auto" resolves to, by closed-form variances.
 
-The variance of a share, over options whose shares fall like 1/rank and add up to the mean size;
-or, where pairs are wanted, that of two options that nobody chose together. Compared are all blocks,
-and "select" over its size k and its least number of own slots.
+The criterion is the variance of a share, over options whose shares fall like 1/rank and add up to
+the mean size; or, where pairs are wanted, that of two options that nobody chose together. The
+search compares all blocks, and "select" over its size k and its least number of own slots.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from rumor.mechanisms.select import MAX_CAP, SetSelect
 from rumor.mechanisms.set_block import MAX_BLOCK, SetBlock
 from rumor.mechanisms.sets import MAX_OPTIONS, SetMechanism, pairs_of, rare_pair_variance
 
-# Up to this size every one is tried, above it in steps of some per cent.
+# Every size up to _EVERY is tried; above, sizes grow by the factor _STEP.
 _EVERY = 64
 _STEP = 1.04
 _MOST_LEAST = 6
-# No option is chosen by more people than this.
+# The largest share of an option in the assumed population.
 MOST_CHOSEN = 0.95
-# A gain that is rounding and nothing else.
+# A gain below this is rounding error.
 _NOTHING = 1e-13
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """A question of sets, as far as it decides which mechanism is best for it."""
+    """The requirements of a set question that determine its best mechanism."""
 
     domain: int | Sequence[str]
     epsilon: float
@@ -45,23 +45,23 @@ class Wanted:
 
     @property
     def options(self) -> int:
-        """How many options there are."""
+        """The number of options."""
         return split_domain(self.domain, SetMechanism.MIN_DOMAIN, MAX_OPTIONS)[0]
 
     @property
     def most(self) -> int:
-        """How many options one person may choose."""
+        """The largest number of options one person may choose."""
         return checked_size("cap", self.options if self.cap is None else self.cap, 1, self.options)
 
     @functools.cached_property
     def usual(self) -> tuple[float, float]:
-        """The mean and the variance of the shares of a usual crowd."""
+        """The mean and the variance of the assumed shares of options."""
         shares = ranked_shares(self.options, self.size)
         return float(shares.mean()), float(shares.var())
 
     @property
     def size(self) -> float:
-        """How many options a person chooses on average: by default half the cap."""
+        """The mean number of options that a person chooses, by default half the cap."""
         size = self.most / 2 if self.mean_size is None else self.mean_size
         number = isinstance(size, (int, float)) and not isinstance(size, bool)
         if not number or not 0 < size <= self.most:
@@ -73,11 +73,11 @@ class Wanted:
 
     @property
     def counted(self) -> str:
-        """What a summary counts."""
+        """The name of the counts in a summary: "pairs" or "options"."""
         return "pairs" if self.pairs else "options"
 
     def noise(self, rates: Rates) -> float:
-        """The variance of one report's estimate."""
+        """Return the variance of one report's estimate under these `rates`."""
         if rates.gain < _NOTHING:
             return math.inf
         mean, spread = self.usual
@@ -92,12 +92,12 @@ class Wanted:
 
 
 def ranked_shares(options: int, size: float) -> Vector:
-    """Shares that fall like 1/rank and add up to the mean size, none above MOST_CHOSEN."""
+    """Return shares that fall like 1/rank and add up to `size`, none above MOST_CHOSEN."""
     return scaled_shares(1 / np.arange(1, options + 1), size)
 
 
 def scaled_shares(shape: Vector, size: float) -> Vector:
-    """Shares in these proportions that add up to a mean size, as far as none is above the most."""
+    """Return shares in proportion to `shape` that add up to `size`, none above MOST_CHOSEN."""
     low, high = 0.0, 1e6
     for _ in range(80):
         factor = (low + high) / 2
@@ -108,7 +108,7 @@ def scaled_shares(shape: Vector, size: float) -> Vector:
 
 @dataclass(frozen=True)
 class Rates:
-    """How reports depend on what was chosen, as doubles."""
+    """The probabilities of support given the chosen options, as doubles."""
 
     hit: float
     miss: float
@@ -118,12 +118,15 @@ class Rates:
 
     @property
     def gain(self) -> float:
-        """How much likelier an option is supported by those who chose it."""
+        """The difference between the hit and the miss probability."""
         return self.hit - self.miss
 
 
 def choose_sets(wanted: Wanted, over_cap: str = "refuse") -> SetMechanism:
-    """The mechanism with the least noise; a block where the cap is beyond what "select" takes."""
+    """Return the mechanism with the least noise.
+
+    The mechanism is a block where the cap exceeds the largest cap of "select".
+    """
     block = best_block(wanted)
     if wanted.most > MAX_CAP:
         return block
@@ -139,7 +142,7 @@ def _noise_of(wanted: Wanted, made: SetMechanism) -> float:
 
 
 def best_block(wanted: Wanted, block: object = None) -> SetBlock:
-    """The block of least noise, or of this size."""
+    """Return the block mechanism of least noise, or the one with block size `block`."""
     if block is None:
         sizes = range(1 + wanted.pairs, min(wanted.options, MAX_BLOCK) + 1)
         power = math.exp(checked_epsilon(wanted.epsilon))
@@ -153,7 +156,9 @@ def best_block(wanted: Wanted, block: object = None) -> SetBlock:
 
 
 def block_rates(options: int, block: int, power: float) -> Rates:
-    """Of a block of so many options."""
+    """Return the rates of a block of size `block` among `options` options, e^epsilon being
+    `power`.
+    """
     total, half = power + 2**block - 1, 2 ** (block - 1)
     none = half / 2 / total
     return Rates(
@@ -168,7 +173,7 @@ def block_rates(options: int, block: int, power: float) -> Rates:
 def best_select(
     wanted: Wanted, over_cap: str = "refuse", size: object = None, least: object = None
 ) -> SetSelect:
-    """The select of least noise, or of this size or least number of own slots."""
+    """Return the "select" of least noise, or of the given `size` or `least` number of own slots."""
     options, cap = wanted.options, wanted.most
     checked_size("cap", cap, 1 + wanted.pairs, min(options, MAX_CAP))
     if size is None or least is None:
@@ -185,7 +190,7 @@ def best_select(
 
 
 def _searched(wanted: Wanted, size: object, least: object) -> tuple[int, int]:
-    """The size and the least number of own slots, where one of them may be given."""
+    """Return the best size and least number of own slots, either of which may be given."""
     options, cap = wanted.options, wanted.most
     tables = SelectRates(options, cap, math.exp(checked_epsilon(wanted.epsilon)))
     fewest = 1 + wanted.pairs
@@ -194,7 +199,7 @@ def _searched(wanted: Wanted, size: object, least: object) -> tuple[int, int]:
         fewest = max(fewest, least)
 
     def noise(k: int) -> tuple[float, int]:
-        """The least noise of this size, and with how many own slots."""
+        """Return the least noise at size `k`, and the number of own slots that gives it."""
         most = min(cap, k)
         tried = range(1, min(most, _MOST_LEAST) + 1) if least is None else [min(least, most)]
         return min((wanted.noise(tables.at(k, t)), t) for t in tried)
@@ -208,7 +213,7 @@ def _searched(wanted: Wanted, size: object, least: object) -> tuple[int, int]:
 def _descended(
     noise: Callable[[int], float], fewest: int, most: int, own: Callable[[int], int]
 ) -> tuple[int, int]:
-    """The best size on a grid, then among those between its neighbours."""
+    """Return the best size on a coarse grid, then among the sizes between its neighbours."""
     grid = list(range(fewest, min(most, _EVERY) + 1))
     while grid[-1] < most:
         grid.append(min(most, math.ceil(grid[-1] * _STEP)))
@@ -219,7 +224,7 @@ def _descended(
 
 
 class SelectRates:
-    """Rates of "select" for one number of options, cap and epsilon, whatever its size."""
+    """Rates of "select" for one number of options, cap and epsilon, at any size."""
 
     def __init__(self, options: int, cap: int, power: float) -> None:
         self.options, self.cap, self.power = options, cap, power
@@ -230,7 +235,9 @@ class SelectRates:
         return np.asarray(self._logs[total] - self._logs[taken] - self._logs[total - taken])
 
     def own_slots(self, size: int) -> Vector:
-        """The chances that a uniform set of this size shows 0, 1, 2, ... own slots."""
+        """Return the probabilities that a uniform set of this `size` shows 0, 1, 2, ... own
+        slots.
+        """
         if self._law[0] != size:
             shown = np.arange(min(self.cap, size) + 1, dtype=np.int64)
             logs = self._choose(self.cap, shown) + self._choose(self.options, size - shown)
@@ -239,7 +246,10 @@ class SelectRates:
         return self._law[1]
 
     def at(self, size: int, least: int) -> Rates:
-        """Of this size and least number of own slots: those have e^epsilon times the weight."""
+        """Return the rates at a `size` and a `least` number of own slots.
+
+        Sets with at least that many own slots have e^epsilon times the weight of the others.
+        """
         law = self.own_slots(size)
         shown = np.arange(law.size)
         weighted = law * np.where(shown >= least, self.power, 1.0)

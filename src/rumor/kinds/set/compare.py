@@ -1,4 +1,4 @@
-"""What is compared of sets: the unbiased share of every option."""
+"""The quantities compared for sets: the unbiased share of every option."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ from rumor.results.counts import ExactIntervals
 def measures(
     mechanism: SetMechanism, summary: Summary, of: Target, options: Mapping[str, Any]
 ) -> Measures:
-    """A share for each option; of a group without a report about an option next to nothing."""
+    """Return the unbiased share of each option.
+
+    An option without a report gets a very wide distribution.
+    """
     values = range(mechanism.domain) if mechanism.labels is None else mechanism.labels
     _, score = share_scores(mechanism, summary)
     items = mechanism.items(summary.tally, summary.reports)

@@ -1,8 +1,8 @@
-"""Shares of options from a summary, and of pairs of them.
+"""Shares of options from a summary, and of pairs of options.
 
-"auto" is empirical Bayes for shares without a sum (rumor.kinds.set.fit), clipping where
-there are few options; "clip" are the unbiased shares, those below 0 or above 1 at these ends;
-"inversion" are the unbiased shares as they come out.
+"auto" is empirical Bayes for shares without a fixed sum (rumor.kinds.set.fit), and clipping where
+there are few options; "clip" gives the unbiased shares clipped to [0, 1]; "inversion" gives the
+unbiased shares.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from rumor.core.checks import checked_method
 from rumor.core.types import Vector
 from rumor.estimators.data import as_summary
 from rumor.estimators.frequency.diagnostics import POWER, TEST_LEVEL
-from rumor.kinds.set.fit import clipped, pair_shares, shrunk, with_trials
+from rumor.kinds.set.fit import clipped, pair_shares, posterior_shares, with_trials
 from rumor.kinds.set.result import PairEstimate, SetEstimate
 from rumor.mechanisms.poisoning import PoisoningBound
 from rumor.mechanisms.sets import SetMechanism, pair_weights
@@ -28,25 +28,25 @@ from rumor.results.kept import FullSlots, reaching
 from rumor.results.smallest_share import RareCount
 
 OPTIONS: Mapping[str, tuple[str, ...]] = {"auto": (), "clip": (), "inversion": ()}
-"""Every method, and its options."""
+"""The methods, each with the names of its options."""
 
 
 def estimate(
     mechanism: SetMechanism, data: object, method: str, options: Mapping[str, Any]
 ) -> SetEstimate:
-    """The shares from reports or a summary of them."""
+    """Return the shares from reports or a summary of them."""
     chosen = checked_method(method, options, OPTIONS)
     return estimate_sets(as_summary(mechanism, data), chosen)
 
 
 def estimate_sets(summary: Summary, method: str) -> SetEstimate:
-    """The shares of all options, by any method."""
+    """Return the shares of all options by any `method`."""
     mechanism = summary.mechanism
     assert isinstance(mechanism, SetMechanism)
     items, score = share_scores(mechanism, summary)
     told: dict[str, object] = {}
     if method == "auto":
-        frequency, told = shrunk(items)
+        frequency, told = posterior_shares(items)
     else:
         frequency = clipped(items) if method == "clip" else items.unbiased
     shares = np.clip(frequency, 0.0, 1.0)
@@ -75,7 +75,7 @@ def estimate_sets(summary: Summary, method: str) -> SetEstimate:
 
 
 def _full_slots(mechanism: SetMechanism, summary: Summary) -> FullSlots | None:
-    """How many slots are full, where there is a cap: every report is then about every option."""
+    """Return the number of full slots, where a cap makes every report cover every option."""
     if mechanism.kept is None:
         return None
     hits = float(summary.tally[: mechanism.domain].sum())
@@ -83,7 +83,7 @@ def _full_slots(mechanism: SetMechanism, summary: Summary) -> FullSlots | None:
 
 
 def share_scores(mechanism: SetMechanism, summary: Summary) -> tuple[ItemCounts, Score]:
-    """The counts of options, and as a score: binomial out of the reports about each."""
+    """Return the counts of options, and their score: binomial out of the reports on each option."""
     items = with_trials(mechanism.items(summary.tally, summary.reports))
     excess = items.counts / items.trials - mechanism.miss
     about = np.maximum(items.trials / summary.reports, 1e-9)
@@ -93,8 +93,8 @@ def share_scores(mechanism: SetMechanism, summary: Summary) -> tuple[ItemCounts,
 def _facts(
     mechanism: SetMechanism, summary: Summary, method: str, noise: float
 ) -> dict[str, object]:
-    """Noise level, smallest detectable share, and how far fakes could move a share."""
-    from rumor.kinds.planning.planned import told_apart
+    """Return noise level, smallest detectable share, and poisoning bound."""
+    from rumor.kinds.planning.planned import smallest_detectable_share
 
     fewest = float(np.min(mechanism.items(summary.tally, summary.reports).trials))
     fakes = PoisoningBound.for_trials(mechanism, summary.reports, fewest)
@@ -104,7 +104,7 @@ def _facts(
 
     return {
         "noise": deviation(0.0),
-        "detectable": told_apart(deviation, TEST_LEVEL),
+        "detectable": smallest_detectable_share(deviation, TEST_LEVEL),
         "test_level": TEST_LEVEL,
         "power": POWER,
         "fake_clients": (
@@ -116,7 +116,7 @@ def _facts(
 def _pairs(
     mechanism: SetMechanism, summary: Summary, shares: Vector, slots: FullSlots | None
 ) -> PairEstimate:
-    """Every pair, at most as frequent as the rarer of its two."""
+    """Return the estimate of every pair, at most as frequent as the rarer of its two options."""
     counts = mechanism.pair_counts(summary.tally, summary.reports)
     found = pair_shares(counts, summary.reports, mechanism.miss, mechanism.gain)
     first, second = np.triu_indices(mechanism.domain, 1)

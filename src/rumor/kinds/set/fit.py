@@ -1,18 +1,14 @@
-"""Shares of options, by empirical Bayes; and shares of pairs of options.
+"""Shares of options by empirical Bayes, and unbiased shares of pairs of options.
 
-Laws that the shares of options may follow, on a grid of shares: no sum binds them.
+The default estimate of sets. Shares of options have no fixed sum. Each option's count is binomial
+given its share, and shares are drawn from an unknown prior on [0, 1]. Beta priors around the mean
+of all options and, where there are many options, Pareto priors and one prior fitted freely to the
+counts are scored by their marginal likelihood; the estimate is the weighted average of their
+posterior means. With few options there is no prior to learn, and shares are clipped to [0, 1].
 
-Empirical Bayes for shares that have no sum: the default estimate of sets.
+Reasons and measurements: docs/explanation/estimation.md.
 
-Each option's count is binomial given its share, and shares are draws from an unknown law on [0, 1].
-Beta laws around the mean of all options and, where there are many options, Pareto laws and one
-law fitted freely to the counts are scored by how well they predict all counts; the answer is the
-average of their posterior means. From few options there is no law to learn: their shares are
-clipped to [0, 1].
-
-How it was chosen and what it gains: docs/explanation/estimation.md.
-
-The share of people who chose both of two options, for every pair: linear and unbiased.
+The share of people who chose both of two options is a linear, unbiased estimate for every pair.
 """
 
 from __future__ import annotations
@@ -30,21 +26,22 @@ from rumor.mechanisms.support import ItemCounts
 
 # Beta(mu kappa, (1 - mu) kappa): from "one option is chosen by all" to "all options alike".
 KAPPAS = np.geomspace(0.05, 3e5, 26)
-# So many standard errors of the mean of all options around it.
+# Offsets of mu from the mean share of all options, in standard errors of that mean.
 AROUND = (-2.0, -1.0, 0.0, 1.0, 2.0)
 EXPONENTS = (0.5, 0.7, 1.0, 1.4, 2.0, 2.8)
-# The least share of a Pareto law, over the mean.
+# The least share of a Pareto prior, relative to the mean share.
 LEAST = np.geomspace(0.02, 1.0, 10)
-# The largest share of one lies so many standard errors above the largest that was seen.
+# The largest share of a Pareto prior exceeds the largest unbiased share by this many standard
+# errors.
 _BEYOND = 4.0
 
 
 def beta_laws(grid: Grid, items: ItemCounts) -> Vector:
-    """Log-probabilities of the grid's cells, a column for each law."""
+    """Return log-probabilities of the grid's cells under Beta priors, a column for each prior."""
     from scipy.special import betainc
 
     mean, error = _mean(items)
-    end = min(0.1 * error, 0.5)  # where errors are larger than shares can be, the middle
+    end = min(0.1 * error, 0.5)  # where errors exceed the range of shares, the middle
     columns: list[Vector] = []
     for step in AROUND:
         mu = float(np.clip(mean + step * error, end, 1 - end))
@@ -53,7 +50,11 @@ def beta_laws(grid: Grid, items: ItemCounts) -> Vector:
 
 
 def pareto_laws(grid: Grid, items: ItemCounts) -> Vector:
-    """The same of laws with density f^-(a + 1) from a least share to the largest that was seen."""
+    """Return log-probabilities of the grid's cells under truncated Pareto priors, a column for
+    each.
+
+    A prior has density f^-(a + 1) from a least share to the largest plausible share.
+    """
     mean, error = _mean(items)
     mean = max(mean, error)
     top = float(np.clip(items.unbiased.max(), 2 * mean, 1.0))
@@ -67,38 +68,38 @@ def pareto_laws(grid: Grid, items: ItemCounts) -> Vector:
 
 
 def _mean(items: ItemCounts) -> tuple[float, float]:
-    """The mean of all unbiased shares, and its standard error if options were unrelated."""
+    """Return the mean of all unbiased shares, and its standard error if options were unrelated."""
     error = Noise(items).sd(0.0) / np.sqrt(items.counts.size)
     return float(items.unbiased.mean()), float(error)
 
 
 def _logs(grid: Grid, columns: Vector) -> Vector:
-    """Each law for all options but one in D, which may be anywhere: no law draws an outlier in.
+    """Return the priors' log-probabilities, mixed with a uniform prior of weight 1/D for outliers.
 
-    A law that lies beyond all shares, as few reports may suggest, says nothing: all are anywhere.
+    A prior without mass on [0, 1], as few reports may suggest, is replaced by the uniform prior.
     """
-    columns = np.maximum(columns, 0.0)  # differences of rounded numbers
+    columns = np.maximum(columns, 0.0)  # rounding may make a difference negative
     columns = np.where(columns.sum(axis=0) > 0, columns, np.diff(grid.edges)[:, None])
     anywhere = np.diff(grid.edges)[:, None] / grid.domain
     return np.asarray(np.log((1 - 1 / grid.domain) * columns / columns.sum(axis=0) + anywhere))
 
 
 FEWEST = 8
-# With fewer options the further laws cost more than they gain.
+# With fewer options the Pareto and fitted priors cost more than they gain.
 _MANY = 50
-# An atom of the fitted law costs so much evidence.
+# The cost of an atom of the fitted prior, in log marginal likelihood.
 _PER_ATOM = 2.0
-# The trials of an option that no report was about: they say nothing.
+# The number of trials that stands for none: such an option has no information.
 _NO_TRIALS = 1e-6
 
 
 def clipped(items: ItemCounts) -> Vector:
-    """The unbiased shares, those below 0 or above 1 at these ends."""
+    """Return the unbiased shares, clipped to [0, 1]."""
     return np.clip(items.unbiased, 0.0, 1.0)
 
 
-def shrunk(items: ItemCounts) -> tuple[Vector, dict[str, object]]:
-    """The posterior mean of every share, averaged over the laws; clipped where options are few."""
+def posterior_shares(items: ItemCounts) -> tuple[Vector, dict[str, object]]:
+    """Return the posterior mean of every share, averaged over priors; clipped with few options."""
     if items.counts.size < FEWEST:
         return clipped(items), {"estimator": "clipping"}
     grid = make_grid(items, items.unbiased)
@@ -111,11 +112,11 @@ def shrunk(items: ItemCounts) -> tuple[Vector, dict[str, object]]:
     weights, together = _weighed(posterior.evidence)
     means, fitted = posterior.means @ weights, 0.0
     if many:
-        # It begins at the average of the others.
+        # The fit starts at the average of the other priors.
         average = np.exp(laws) @ weights
         law, atoms = fitted_law(table, average / average.sum(), lambda each: each / each.sum())
         free = table.apart(np.log(np.maximum(law, 1e-300))[:, None])
-        # It was fitted to the counts that judge it.
+        # The penalty for a prior that was fitted to the counts that score it.
         penalty = max(math.log(items.counts.size), _PER_ATOM * atoms)
         fitted = logistic(float(free.evidence[0]) - together - penalty)
         means = fitted * free.means[:, 0] + (1 - fitted) * means
@@ -124,7 +125,9 @@ def shrunk(items: ItemCounts) -> tuple[Vector, dict[str, object]]:
 
 
 def _weighed(evidence: Vector) -> tuple[Vector, float]:
-    """The weights of laws that were equally likely before, and their evidence together."""
+    """Return the weights of equally likely priors, and the log of their mean marginal
+    likelihood.
+    """
     best = float(evidence.max())
     odds = np.exp(evidence - best)
     total = float(odds.sum())
@@ -132,7 +135,7 @@ def _weighed(evidence: Vector) -> tuple[Vector, float]:
 
 
 def with_trials(items: ItemCounts) -> ItemCounts:
-    """The same counts; an option that no report was about is as frequent as all are together."""
+    """Return the counts, with an option that no report covers set to the pooled frequency."""
     trials = np.broadcast_to(np.asarray(items.trials, np.float64), items.counts.shape)
     if (trials > 0).all():
         return items
@@ -144,9 +147,9 @@ def with_trials(items: ItemCounts) -> ItemCounts:
 
 @dataclass(frozen=True)
 class PairShares:
-    """For each pair its unbiased share and the variance of it.
+    """The unbiased share of every pair, and its variance.
 
-    `noise` is that of the mechanism alone, the people held fixed.
+    `noise` is the variance of the mechanism alone, with the people held fixed.
     """
 
     share: Vector
@@ -155,18 +158,18 @@ class PairShares:
 
 
 def pair_shares(counts: PairCounts, reports: int, miss: float, gain: float) -> PairShares:
-    """Mean and spread of what each report adds, by which of the two it supports.
+    """Return the mean and the variance of each report's contribution to every pair.
 
-    Whether a report supports none, one or both of a pair is all that it says of it, so how what it
-    adds varies is counted, too. What a person adds on average is 1 if they chose both and 0
-    otherwise, whoever they are: of all n people f (1 - f) / n of the variance is their own part.
+    A report tells of a pair only whether it supports none, one or both of the options, so the
+    variance of its contribution is counted. A person's expected contribution is 1 if the person
+    chose both and 0 otherwise: f (1 - f) / n of the variance is due to sampling n people.
     """
     weights = np.array(pair_weights(miss, gain, counts.rates))
     one = counts.first + counts.second - 2 * counts.both
     kinds = np.stack([counts.trials - one - counts.both, one, counts.both])
     trials = np.maximum(counts.trials, 0.5)
     share = weights @ kinds / trials
-    # Half a report of each kind more: where there are few, some kinds are missing by chance.
+    # Half a report more of each outcome: with few reports, some outcomes are missing by chance.
     chances = (kinds + 0.5) / (counts.trials + 1.5)
     mean, square = weights @ chances, weights**2 @ chances
     variance = np.maximum(square - mean**2, 0.0) / trials

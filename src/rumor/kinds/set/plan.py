@@ -1,4 +1,4 @@
-"""Planning sets: the share of people who chose an option, any number of which may be chosen."""
+"""The plan of a set: the share of people who chose each option."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from rumor.core.exact import CONFIDENCE
 from rumor.core.option_sets import from_table
 from rumor.core.randomness import Seeded
 from rumor.core.types import Vector
+from rumor.core.typing import override
 from rumor.estimators.power import Between
 from rumor.kinds.planning.forecast import holders, typical_keys
 from rumor.kinds.planning.planned import (
@@ -21,26 +22,26 @@ from rumor.kinds.planning.planned import (
     Size,
     Squares,
     mean_square,
-    told_apart,
+    smallest_detectable_share,
 )
 from rumor.kinds.set.choose import Wanted, best_block, best_select, choose_sets
-from rumor.kinds.set.fit import FEWEST, shrunk
+from rumor.kinds.set.fit import FEWEST, posterior_shares
 from rumor.mechanisms.select import MAX_CAP
 from rumor.mechanisms.sets import SetMechanism
 from rumor.mechanisms.support import ItemCounts
 from rumor.results.selection import first_tail
 from rumor.results.smallest_share import RareCount
 
-# Crowds that are drawn for the error of the default, by the number of options.
+# The number of simulated populations for the default's error, by the number of options.
 _CROWDS = {FEWEST - 1: 400, 50: 30, 200: 10}
 _CROWDS_OF_MANY = 2
 
 
 class PlannedSet(PlannedQuestion[SetMechanism]):
-    """Any of so many options, at most `cap` of them where a cap is known."""
+    """A set question with a number of options and perhaps a cap, as a plan works with it."""
 
     sized = "{domain:,} options"
-    # Sets are simulated as tables of people: smaller crowds.
+    # Sets are simulated as tables of people, so populations are smaller than elsewhere.
     simulated = 20_000
     error_of = "the share of a rare option"
     default_of = (
@@ -50,17 +51,17 @@ class PlannedSet(PlannedQuestion[SetMechanism]):
     truth = "options chosen by 1/2, 1/3, 1/4, ... of respondents"
 
     def size(self) -> str:
-        """How many options, and how many of them one person may choose."""
+        """Return the number of options and the cap, in words."""
         most = "" if self.asked.cap is None else f" (at most {self.asked.cap:,} of them chosen)"
         return super().size() + most
 
     def _wanted(self, epsilon: float) -> Wanted:
         return Wanted(self.domain, epsilon, self.asked.cap)
 
-    def candidates(self, wish: BudgetSpec) -> list[MechanismChoice[SetMechanism]]:
-        """Each in its best size."""
-        wanted = self._wanted(wish.epsilon)
-        asked: dict[str, object] = {"epsilon": wish.epsilon}
+    def candidates(self, budget: BudgetSpec) -> list[MechanismChoice[SetMechanism]]:
+        """Return each mechanism at its best size."""
+        wanted = self._wanted(budget.epsilon)
+        asked: dict[str, object] = {"epsilon": budget.epsilon}
         block = best_block(wanted)
         shape = {"options shown": block.block}
         found: list[MechanismChoice[SetMechanism]] = [
@@ -75,63 +76,67 @@ class PlannedSet(PlannedQuestion[SetMechanism]):
         return found
 
     def error(self, mechanism: SetMechanism, users: int) -> float:
-        """The closed form, at a share of 0."""
+        """Return the closed-form standard error at a share of 0."""
         return math.sqrt(float(mechanism.variance(0.0, users)))
 
     def default(self, mechanism: SetMechanism, users: int) -> float:
-        """Over all options, on a crowd of which a half chose the first, a third the second."""
+        """Return the default's error over all options, chosen by 1/2, 1/3, 1/4, ... of people."""
         return _default_error(mechanism, users, self.asked.cap)
 
     def linear(self, mechanism: SetMechanism, users: int) -> float:
-        """Over all options of this crowd."""
+        """Return the linear estimate's error over all options, chosen by 1/2, 1/3, 1/4, ...
+        of people.
+        """
         return math.sqrt(float(mechanism.variance(self._crowd(), users).mean()))
 
     def _crowd(self) -> Vector:
         return typical_keys(self.domain, self.asked.cap)[0]
 
     def detectable(self, mechanism: SetMechanism, users: int) -> float:
-        """By a test of one option alone."""
-        return told_apart(lambda f: math.sqrt(float(mechanism.variance(f, users))))
+        """Return the smallest share that a test of one option detects."""
+        return smallest_detectable_share(lambda f: math.sqrt(float(mechanism.variance(f, users))))
 
     def shown(self, mechanism: SetMechanism, users: int) -> float:
-        """Of the first of all options."""
+        """Return the smallest share whose interval, as the first in the table, excludes zero."""
         about = RareCount.of_part(users, mechanism.share, mechanism.miss, mechanism.gain)
         return about.smallest_share(first_tail(CONFIDENCE, self.domain)) or 1.0
 
+    @override
     def difference(self, mechanism: SetMechanism, users: int, between: Between) -> float:
-        """Of the share of one option."""
         return between.share_difference(lambda f: float(mechanism.variance(f, 1)), users)
 
     def compared_rows(self, mechanism: SetMechanism) -> int:
-        """A share for each option."""
+        """Return the number of options: `rumor compare` prints a share for each."""
         return self.domain
 
     def choose(
-        self, candidates: Sequence[MechanismChoice[SetMechanism]], users: int, wish: BudgetSpec
+        self, candidates: Sequence[MechanismChoice[SetMechanism]], users: int, budget: BudgetSpec
     ) -> MechanismChoice[SetMechanism]:
-        """What "auto" resolves to."""
-        chosen = choose_sets(self._wanted(wish.epsilon))
+        """Return what "auto" resolves to."""
+        chosen = choose_sets(self._wanted(budget.epsilon))
         return next(c for c in candidates if c.mechanism == chosen)
 
     def reason(self, best: object, options: object) -> str | None:
-        """The least variance over the options of a usual crowd."""
+        """Return the criterion: the least variance over options whose shares fall like 1/rank."""
         return (
-            "the least variance over options whose shares fall like 1/rank, where people choose "
-            "half as many as they may (mean_size says otherwise)."
+            "smallest variance for options with shares proportional to 1/rank and a mean of half "
+            "the cap per respondent (set another mean with mean_size)."
         )
 
     def notes(self, mechanism: SetMechanism, users: int) -> list[str]:
-        """What a cap does, or would do."""
+        """Return a note on the effect of the cap, or on setting one."""
         if self.asked.cap is None:
-            return ["Where few of many options are chosen, --cap N makes the error smaller."]
+            return ["Where respondents choose few of many options, --cap N reduces the error."]
         return [] if mechanism.kept is None else [mechanism.kept.planned]
 
     def question(self) -> Mapping[str, object]:
-        """How many options."""
+        """Return the number of options."""
         return {"domain": self.domain}
 
     def trials(self, mechanism: SetMechanism, users: int, seed: int) -> Iterator[Squares]:
-        """People who choose options in the proportions above, nearly as many each."""
+        """Yield squared errors of populations with 1/2, 1/3, ... per option and nearly
+        equal set sizes.
+        """
         from rumor.kinds.set.estimate import estimate
 
         frequency = self._crowd()
@@ -144,7 +149,7 @@ class PlannedSet(PlannedQuestion[SetMechanism]):
 
 @functools.lru_cache(maxsize=64)
 def _default_error(mechanism: SetMechanism, users: int, cap: int | None) -> float:
-    """From counts alone, which are binomial option by option."""
+    """Return the default's error from simulated counts, which are binomial option by option."""
     frequency, rng = typical_keys(mechanism.domain, cap)[0], np.random.default_rng(1)
     trials = max(1, round(users * mechanism.share))
     crowds = next(
@@ -154,10 +159,10 @@ def _default_error(mechanism: SetMechanism, users: int, cap: int | None) -> floa
     for _ in range(crowds):
         counts = rng.binomial(trials, mechanism.miss + mechanism.gain * frequency)
         items = ItemCounts(counts, float(trials), mechanism.hit, mechanism.miss, 1.0)
-        squares.append(mean_square(shrunk(items)[0] - frequency))
+        squares.append(mean_square(posterior_shares(items)[0] - frequency))
     return math.sqrt(float(np.mean(squares)))
 
 
 def planned(size: Size) -> PlannedSet:
-    """Any of so many options."""
+    """Return a set of this `size` as a plan works with it."""
     return PlannedSet(size)

@@ -10,12 +10,12 @@ from rumor.kinds.base import Example, abbreviate_list, domain_of
 from rumor.kinds.domains import ListedKind
 from rumor.mechanisms.sets import SetMechanism
 
-# What a person types who chose nothing.
+# The answer of a person who chose nothing, as typed.
 NONE = "none"
 
 
 class SetQuestion(ListedKind[SetMechanism]):
-    """All that apply of a fixed list of options, as a device knows it."""
+    """All that apply out of a fixed list of options, as a device knows it."""
 
     name = "set"
     keys = ("labels", "domain", "cap", "over_cap", "mean_size", "pairs", "epsilon", "mechanism")
@@ -23,24 +23,24 @@ class SetQuestion(ListedKind[SetMechanism]):
     family_rule = "a set needs a mechanism for sets"
     has_cap = True
 
-    def resolve(self, wish: Mapping[str, object], users: int | None) -> SetMechanism:
-        """A mechanism by name or the best one, in the size that is best for what is wanted."""
+    def resolve(self, spec: Mapping[str, object], users: int | None) -> SetMechanism:
+        """Return the mechanism named in `spec`, or the best one, at its best size."""
         from rumor.kinds.set.choose import Wanted, best_block, best_select, choose_sets
 
-        domain = domain_of(wish)
+        domain = domain_of(spec)
         if isinstance(domain, list):
             self.checked_labels(domain)
-        name, options = self.chosen_mechanism(wish)
+        name, options = self.chosen_mechanism(spec)
         mechanism = self.mechanism_named(name, options)
-        if "epsilon" not in wish:
+        if "epsilon" not in spec:
             raise InputError("a set needs an epsilon; got none")
-        said = {**{key: wish[key] for key in ("cap", "over_cap") if key in wish}, **options}
+        said = {**{key: spec[key] for key in ("cap", "over_cap") if key in spec}, **options}
         wanted = Wanted(
             domain=domain,  # type: ignore[arg-type]
-            epsilon=wish["epsilon"],  # type: ignore[arg-type]
+            epsilon=spec["epsilon"],  # type: ignore[arg-type]
             cap=said.pop("cap", None),  # type: ignore[arg-type]
-            mean_size=wish.get("mean_size"),  # type: ignore[arg-type]
-            pairs=_truth("pairs", wish.get("pairs", False)),
+            mean_size=spec.get("mean_size"),  # type: ignore[arg-type]
+            pairs=_truth("pairs", spec.get("pairs", False)),
         )
         if mechanism is None:
             return choose_sets(wanted, **said)  # type: ignore[arg-type]
@@ -51,7 +51,7 @@ class SetQuestion(ListedKind[SetMechanism]):
         return best_block(wanted, **said)
 
     def checked_labels(self, labels: Sequence[object]) -> tuple[str, ...]:
-        """Labels that can be written one after the other."""
+        """Return `labels`, checked to be free of the mark that separates them."""
         checked = super().checked_labels(labels)
         odd = next((label for label in checked if MARK in label), None)
         if odd is not None:
@@ -60,11 +60,13 @@ class SetQuestion(ListedKind[SetMechanism]):
         return checked
 
     def columns(self, id: str, mechanism: SetMechanism) -> Sequence[str]:
-        """One with lists, or one for each option."""
+        """Return the column of lists and the columns of the options."""
         return [id, *option_names(mechanism)]
 
     def parse_answer(self, mechanism: SetMechanism, text: str) -> object:
-        """OPTION|OPTION..., by label or number; "none" for a person who chose nothing."""
+        """Return the options in `text`: OPTION|OPTION..., by label or number; "none" for no
+        option.
+        """
         parts = [part.strip() for part in text.split(MARK) if part.strip()]
         if parts == [NONE] and NONE not in (mechanism.labels or ()):
             parts = []
@@ -73,17 +75,17 @@ class SetQuestion(ListedKind[SetMechanism]):
         return list(mechanism.named(mechanism.options(given)))
 
     def choice_limit_text(self, mechanism: SetMechanism) -> str:
-        """Up to the cap."""
+        """Return the cap in words."""
         return "any of " if mechanism.cap == mechanism.domain else f"up to {mechanism.cap} of "
 
     def hint(self, mechanism: SetMechanism) -> str:
-        """The options, and how many of them."""
+        """Return the options, and how many may be chosen."""
         most = "" if mechanism.cap == mechanism.domain else f" (up to {mechanism.cap})"
         options = abbreviate_list(option_names(mechanism))
         return f"OPTION{MARK}OPTION...{most} or {NONE}; options {options}"
 
     def example(self) -> Example:
-        """Four ways to travel, of which up to two are chosen."""
+        """Return a question on four ways to travel, of which up to two are chosen."""
         people = ("bus|bicycle", "car", "none", "train|bus")
         return Example(
             spec={"labels": ["bus", "bicycle", "car", "train"], "cap": 2, "epsilon": 2.0},
@@ -94,7 +96,7 @@ class SetQuestion(ListedKind[SetMechanism]):
 
 
 def option_names(mechanism: SetMechanism) -> Sequence[str]:
-    """What options are called."""
+    """Return the labels of the options, or their numbers."""
     return mechanism.labels or [str(option) for option in range(mechanism.domain)]
 
 

@@ -1,7 +1,7 @@
-"""Reading sets: a column of lists, of options with a mark between them, or one for each option.
+"""Reading of sets: a column of lists or of delimited texts, or a column for each option.
 
-A list is an Arrow list (Parquet) or a text such as "bus|car"; an empty one is a person who chose
-nothing. Otherwise each option has a column of its name, which says yes or no (true, 1; false, 0).
+A list is an Arrow list (Parquet) or a text such as "bus|car"; an empty list is a person who chose
+nothing. Otherwise each option has a column of its name, with yes or no (true, 1; false, 0).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ ASKS = (LABELS, cap_prompt("answers", optional=False))
 
 
 _YES_OR_NO = "a column of an option must hold yes or no"
-# What a yes or a no may be written as; nothing but nulls is told by its first row.
+# The spellings of yes and no; a column of nulls alone is reported at its first row.
 _READABLE: Sequence[Callable[[pa.DataType], bool]] = (
     pa.types.is_boolean,
     pa.types.is_integer,
@@ -44,7 +44,7 @@ _YES, _NO = ("yes", "true", "1"), ("no", "false", "0")
 def read_sets(
     mechanism: SetMechanism, table: AnswerTable, column: str | None, id: str, keep: Sequence[str]
 ) -> Iterator[tuple[OptionSets, pa.RecordBatch]]:
-    """People's options, a batch at a time, with the kept columns."""
+    """Yield people's options, batch by batch, with the columns `keep`."""
     if column is None:
         return _wide(mechanism, table, id, keep)
     reader = Reader(
@@ -54,7 +54,7 @@ def read_sets(
 
 
 def _listed(mechanism: SetMechanism, mark: str, column: pa.Array) -> OptionSets:
-    """A column of lists, or of texts with marks."""
+    """Return the sets in a `column` of lists, or of texts split at `mark`."""
     text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
     lists = pc.split_pattern(column, mark) if text else column
     if not (pa.types.is_list(lists.type) or pa.types.is_large_list(lists.type)):
@@ -73,7 +73,7 @@ def _listed(mechanism: SetMechanism, mark: str, column: pa.Array) -> OptionSets:
 
 
 def _positions(mechanism: SetMechanism, flat: pa.Array) -> Codes:
-    """Options, whoever chose them: labels, or numbers where they have none."""
+    """Return the positions of options in `flat`: labels, or numbers where there are none."""
     whole = mechanism.labels is None and pa.types.is_string(flat.type)
     numbered = flat
     if whole:
@@ -109,7 +109,7 @@ def _wide(
 
 
 def _said(column: pa.Array) -> NDArray[np.bool_]:
-    """Yes and no, however they are written."""
+    """Return a `column` of yes and no, in any spelling, as booleans."""
     if pa.types.is_boolean(column.type) and not column.null_count:
         return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.bool_)
     plain = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column

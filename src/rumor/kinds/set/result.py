@@ -21,7 +21,7 @@ class PairEstimate(Estimate):
     _ASIDE: ClassVar[tuple[str, str]] = ("chosen together", "std. error")
 
     def cells(self, rows: Sequence[int], view: View) -> dict[str, Column]:
-        """Columns: first, second, frequency, low, high, unbiased, stderr."""
+        """Return the columns first, second, frequency, low, high, unbiased and stderr."""
         found = super().cells(rows, view)
         del found["value"]
         first, second = ([self.members[i][side] for i in rows] for side in (0, 1))
@@ -33,15 +33,15 @@ class SetEstimate(Estimate):
     """The share of people who chose each option: shares have no sum."""
 
     cap: int
-    """The most options of a person that a report draws from."""
+    """The largest number of a person's options that a report draws from."""
     kept: Kept | None = None
-    """The cap, where it is fewer than all options."""
+    """The effect of the cap, where the cap is below the number of options."""
     pairs: PairEstimate | None = None
-    """Where pairs are counted."""
+    """The estimate of pairs, where pairs are counted."""
     _ASIDE: ClassVar[tuple[str, str]] = ("option", "std. error")
 
     def extra_fields(self, view: View) -> dict[str, object]:
-        """The cap, what it does, and pairs where they are counted."""
+        """Return the cap, its effect, and the estimate of pairs where pairs are counted."""
         told = {**super().extra_fields(view), "cap": self.cap, "notes": self.notes}
         if self.pairs is None:
             return told
@@ -51,11 +51,11 @@ class SetEstimate(Estimate):
 
     @property
     def notes(self) -> list[str]:
-        """What the cap does to shares, where there is one."""
+        """Sentences on the effect of the cap on shares; none without a cap."""
         return [] if self.kept is None else [self.kept.covered]
 
     def table(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
-        """The most frequent options as text, then the most frequent pairs."""
+        """Return the most frequent options as text, then the most frequent pairs."""
         text = "\n".join([super().table(view, **wishes), *map(wrapped, self.notes)])
         if self.pairs is None:
             return text

@@ -1,4 +1,4 @@
-"""Dry runs of sets: the people of a table, whose options are known."""
+"""Simulations of sets: the people of a table, whose options are known."""
 
 from __future__ import annotations
 
@@ -12,16 +12,19 @@ from rumor.core.randomness import System
 from rumor.kinds.reading import TableAnswers
 from rumor.kinds.set.estimate import estimate
 from rumor.kinds.set.result import SetEstimate
-from rumor.kinds.simulation import Simulation, SimulationSettings, repeated
+from rumor.kinds.simulation import Simulation, SimulationSettings, repeat_trials
 from rumor.mechanisms.sets import SetMechanism
 from rumor.mechanisms.summary import Summary
 
-# People whose reports are made at a time.
+# The number of people whose reports are made at a time.
 _PEOPLE = 1 << 16
 
 
 def dry_run(mechanism: SetMechanism, held: TableAnswers, trials: SimulationSettings) -> Simulation:
-    """A dry run with the people of a table; more or fewer are its rows, one after the other."""
+    """Simulate the people in the table `held`.
+
+    A population larger than the table repeats the rows in order.
+    """
     from rumor.kinds import KINDS
 
     table, column = held.table, held.column
@@ -39,7 +42,7 @@ def dry_run(mechanism: SetMechanism, held: TableAnswers, trials: SimulationSetti
 def simulate_sets(
     mechanism: SetMechanism, crowd: OptionSets, trials: SimulationSettings
 ) -> Simulation:
-    """Privatise and estimate these people some times."""
+    """Privatise and estimate the population `crowd`, several times."""
     people, truth = crowd.people, crowd.shares()
     source = System() if trials.random is None else trials.random
 
@@ -52,10 +55,10 @@ def simulate_sets(
         return estimate(mechanism, summary, trials.method, trials.options)
 
     expected = np.sqrt(mechanism.variance(truth, people, "people"))
-    return repeated(trial, truth, expected, people, trials)
+    return repeat_trials(trial, truth, expected, people, trials)
 
 
 def _parts(crowd: OptionSets) -> Iterator[OptionSets]:
-    """The people in order, some at a time."""
+    """Yield the people in order, in batches."""
     for start in range(0, crowd.people, _PEOPLE):
         yield crowd.taken(np.arange(start, min(start + _PEOPLE, crowd.people)))

@@ -1,4 +1,4 @@
-"""Words, decoded with a list of candidates."""
+"""The kind "text": words, decoded with a list of candidates."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from rumor.core.errors import InputError
+from rumor.core.typing import override
 from rumor.kinds.text.question import TextQuestion
 from rumor.mechanisms.rappor.rappor import Rappor
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Text(TextQuestion):
-    """A word; which candidates people hold, and how often, is learned."""
+    """A word; which candidates people have, and how often, is learned."""
 
     def candidate_options(
         self,
@@ -23,7 +24,7 @@ class Text(TextQuestion):
         words: Sequence[str] | None,
         on_progress: Progress | None,
     ) -> dict[str, Any]:
-        """The map of the candidates, made once for all that is estimated with them."""
+        """Return the map of the candidates, made once for all estimates with them."""
         from rumor.kinds.text.fit.candidates import candidate_map
         from rumor.kinds.word_lists import default_cache
 
@@ -36,14 +37,14 @@ class Text(TextQuestion):
         known = candidate_map(mechanism.bloom, words, cache=cache, on_progress=on_progress)
         return {"candidates": known}
 
-    def labels_for_missing(self, mechanism: Rappor) -> None:
-        """Any word."""
+    @override
+    def labels_for_missing(self, mechanism: Rappor) -> None: ...
 
-    def check_accepts_candidates(self, id: str) -> None:
-        """They are what is looked for."""
+    @override
+    def check_accepts_candidates(self, id: str) -> None: ...
 
+    @override
     def collector_options(self, words: Sequence[str] | None) -> dict[str, Any]:
-        """The collector's dictionary, which it must have."""
         if words is None:
             raise InputError(
                 "a question of open answers is decoded with a dictionary of candidates "

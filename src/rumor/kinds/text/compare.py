@@ -1,4 +1,4 @@
-"""What is compared of words: the shares of all candidates, found or not."""
+"""The quantities compared for words: the shares of all candidates, detected or not."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rumor.mechanisms.summary import Summary
 def measures(
     mechanism: Rappor, summary: Summary, of: Target, options: Mapping[str, Any]
 ) -> Measures:
-    """A share for each candidate; infinite errors where the reports say nothing."""
+    """Return the unbiased share of each candidate; errors are infinite without reports."""
     found = estimate(mechanism, summary, "auto", options)
     low, high = found.intervals.bounds(1.0, of)
     return Measures.shares(found.words, Sample.known(found.unbiased, (high - low) / 2))

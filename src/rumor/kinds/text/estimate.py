@@ -26,7 +26,7 @@ from rumor.kinds.text.fit.auto import TRIM, decode_auto
 from rumor.kinds.text.fit.candidates import Candidates, candidate_map
 from rumor.kinds.text.fit.iterative import bloom_likelihood
 from rumor.kinds.text.fit.lasso import BitShares, bit_shares
-from rumor.kinds.text.fit.left_out import PENALTIES, Fit
+from rumor.kinds.text.fit.left_out import PENALTIES, LassoFit
 from rumor.kinds.text.fit.literature import CUT, PENALTY, decode_literature
 from rumor.kinds.word_estimate import WordEstimate
 from rumor.mechanisms.poisoning import bound_poisoning
@@ -36,9 +36,9 @@ from rumor.results.intervals import FoundIntervals, stderr_of_test
 
 LEVEL = 0.05
 _MAX_DECOYS = 1 << 31
-# Above this the words found leave more noise than the reports' own.
+# Above this ratio of residual variance to the reports' own, the detected words explain too little.
 _UNEXPLAINED = 1.3
-# Words in the fit to a bit, from which on it is crowded.
+# The ratio of words in the fit to bits at which an alarm calls the fit crowded.
 _CROWDED = 0.5
 
 OPTIONS: Mapping[str, tuple[str, ...]] = {
@@ -46,13 +46,13 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {
     "lasso-ols": ("level", "penalty", "cut"),
     "em": ("start", "max_iterations", "gap", "tolerance", "eta", "norm"),
 }
-"""Every method, and its options."""
+"""The methods, each with the names of its options."""
 
 
 def estimate(
     mechanism: Rappor, data: object, method: str, options: Mapping[str, Any]
 ) -> WordEstimate:
-    """The words from reports or a summary of them; `candidates` are among the options."""
+    """Return the words from reports or a summary of them; `candidates` are among the options."""
     rest = dict(options)
     candidates = rest.pop("candidates", None)
     if method == "em":
@@ -71,24 +71,24 @@ def decode(
     on_progress: Progress | None = None,
     **options: Any,
 ) -> WordEstimate:
-    """The frequencies of candidate words, and which of them anyone holds.
+    """Return the frequencies of candidate words, and which words are detected.
 
-    "auto" finds words at a false discovery rate of at most about `level`, whether or not the
+    "auto" detects words at a false discovery rate of at most about `level`, whether or not the
     dictionary is complete: a word is tested against made-up words under the fit of all the others,
-    at 0.8 of the level, since the penalty and the bits left out were still chosen with it in
-    (benchmarks/honest_words.py measures what comes of it). Its further options: `decoys`, how
-    many made-up words calibrate the p-values (by default all possible ones); `penalties`, the path
-    of the Lasso in standard deviations, strongest first; `trim`, from how many standard deviations
-    on an unexplained bit is left out (math.inf: none).
+    at 0.8 of the level, since the penalty and the trimmed bits still depend on the word
+    (benchmarks/honest_words.py measures the rate). Its further options: `decoys`, how many made-up
+    words calibrate the p-values (by default all possible ones); `penalties`, the path of the Lasso
+    in standard deviations, strongest first; `trim`, from how many standard deviations on an
+    unexplained bit is trimmed (math.inf: none).
 
     "em" (of `rumor.estimate` alone, since it needs the reports) is the iterative Bayesian update
     over the candidates, with the stopping rules of a choice; it tests nothing.
 
-    "lasso-ols" is the decode of the literature (Erlingsson, Pihur and Korolova 2014): `penalty`
-    of the Lasso, `cut` for its coefficients, `level` of the t-test. It controls no error rate.
+    "lasso-ols" is the decode of the literature (Erlingsson, Pihur and Korolova 2014): `penalty` of
+    the Lasso, `cut` for its coefficients, `level` of the t-test. It controls no error rate.
 
     `cache` is a directory in which the map of the dictionary is kept for the next time;
-    `on_progress` is called while it is built.
+    `on_progress` is called while the map is built.
     """
     known = resolve_method(method, OPTIONS, ALIASES["text"])
     chosen = checked_method(known, options, OPTIONS)
@@ -115,14 +115,14 @@ def _iterated(
     reports: Reports | Passes | None,
     options: Mapping[str, Any],
 ) -> WordEstimate:
-    """The iterative Bayesian update over the candidates, from whole reports."""
+    """Return the iterative Bayesian update over the candidates, from whole reports."""
     if reports is None:
         raise _no_reports()
     rappor = summary.made_by(Rappor)
     likelihood = bloom_likelihood(rappor, words, reports)
     settings = dict(options)
     start = settings.get("start", "uniform")
-    if not isinstance(start, str):  # of the words as they were listed
+    if not isinstance(start, str):  # a start vector is in the order of the words as listed
         settings["start"] = start_at(start, None, len(words))[words.order]
     frequency, told = channel_em(likelihood, None, **settings)
     unknown = np.full(len(words), np.inf)
@@ -133,7 +133,7 @@ def _iterated(
         unbiased=frequency,
         stderr=unknown,
         other_stderr=math.inf,
-        # At least one person's worth.
+        # At least one person's share.
         detected=frequency * summary.reports >= 1,
         p_value=np.ones(len(words)),
         method="em",
@@ -153,7 +153,7 @@ def _auto(
     frequency[found] = chosen.coefficients
     unbiased, stderr = result.fit.debiased()
     unbiased[found] = chosen.unbiased
-    # What else is in the bits adds to the known noise, and never takes from it.
+    # Unexplained bits add to the known noise, and never reduce it.
     inflation = math.sqrt(max(1.0, result.noise))
     stderr[found] = inflation * chosen.stderr
     alarms = _of_the_filter(words, result.fit, level)
@@ -197,21 +197,20 @@ def _auto(
     )
 
 
-def _of_the_filter(words: Candidates, fit: Fit, level: float) -> list[str]:
-    """What makes a filter too small for so many words."""
+def _of_the_filter(words: Candidates, fit: LassoFit, level: float) -> list[str]:
+    """Return alarms about a filter that is too small for the number of candidate words."""
     bloom, lasso, alarms = words.bloom, fit.lasso, []
-    # The chance that a made-up word has just the bits of a candidate: no p-value is below it.
+    # The probability that a decoy has exactly a candidate's bits bounds p-values from below.
     if float(bloom.bits) ** -(bloom.hashes * bloom.cohorts) > level / len(words):
         alarms.append(
-            f"this filter cannot tell so many words apart: {bloom.bits:,} bits in "
-            f"{bloom.cohorts:,} cohorts are too few for {len(words):,} candidates, of which a lone "
-            f"true word cannot be found; collect with more cohorts, or list fewer words"
+            f"this filter is too small for {len(words):,} candidates: with {bloom.bits:,} bits in "
+            f"{bloom.cohorts:,} cohorts a lone true word cannot be detected; collect with more "
+            f"cohorts, or list fewer words"
         )
     if lasso.support > _CROWDED * lasso.freedom:
         alarms.append(
-            f"the fit is crowded: it took {lasso.support:,} words for {lasso.freedom:,} bits, so "
-            f"words stand in for each other and only frequent ones are found; "
-            f"collect with more bits or cohorts, or list fewer words"
+            f"the fit is crowded: {lasso.support:,} words for {lasso.freedom:,} bits, so only "
+            f"frequent words are detected; collect with more bits or cohorts, or list fewer words"
         )
     return alarms
 
@@ -252,10 +251,10 @@ def _estimate(
     diagnostics: Mapping[str, object],
     **facts: Any,
 ) -> WordEstimate:
-    """The estimate in the order of the words, with the sampling of people added.
+    """Return the estimate in the order of the words, with the sampling of people added.
 
-    Where p-values are of tests that know the noise, `least` is the smallest there is: intervals of
-    words found then agree with them.
+    Where p-values are of tests that know the noise, `least` is the smallest one possible, and the
+    intervals of detected words agree with the tests.
     """
     liars = bound_poisoning(summary.mechanism, summary.reports).to_dict()
     other = float(np.clip(1.0 - frequency.sum(), 0.0, 1.0))
@@ -287,10 +286,10 @@ def _estimate(
 
 
 def _noise(summary: Summary) -> float:
-    """The standard error of a word's share if all else were known: nothing has less.
+    """Return the standard error of a word's share if all else were known, a lower bound.
 
-    Its h bits are coins of one of two chances; where no word is found, this is also how far
-    "everything else" may be from everything.
+    The word's h bits are coins with one of two probabilities. Where no word is detected, this is
+    also the standard error of the other words' share.
     """
     rappor = summary.made_by(Rappor)
     coins = min(rate * (1 - rate) for rate in (rappor.p_star, rappor.q_star))

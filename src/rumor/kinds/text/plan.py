@@ -1,21 +1,21 @@
-"""Planning words: RAPPOR's bits, hashes, cohorts and noise from what is wanted.
+"""The plan of a text question: RAPPOR's bits, hashes, cohorts and noise for a wanted accuracy.
 
-The least-squares estimate of a word with frequency f has, from N reports with h hashes into
-k bits, to first order the variance
+The least-squares estimate of a word with frequency f has, from N reports with h hashes into k
+bits, to first order the variance
 
     (r (1 - r) - g^2 f (1 - f)) / (N h g^2 (1 - h/k)) + f (1 - f) / N,   r = p* + g (f + (1-f) h/k),
 
-g = q* - p*: h bits are seen of it, whose level must be learned too, and people are sampled.
-At a fixed epsilon each of h hashes gets epsilon / h, so g falls about as 1/h and the variance
-grows about as h: one hash is best.
+g = q* - p*: h bits are observed of the word, whose level must be estimated too, and people are
+sampled. At a fixed epsilon each of h hashes gets epsilon / h, so g falls about as 1/h and the
+variance grows about as h: one hash is best.
 
-Words share bits. Those that are found are fitted together and do no harm; the others add the
-sum of their squared frequencies over (bits cohorts) to the variance, where each is below what
-is detectable. Cohorts are as many as keep that below a tenth, and few enough that every bit
-of every cohort is 1 often enough to be weighed.
+Words share bits. Detected words are fitted together and do no harm; the others add the sum of
+their squared frequencies over (bits cohorts) to the variance, where each is below the detectable
+share. There are enough cohorts to keep that below a tenth, and few enough that every bit of every
+cohort is 1 often enough for its variance to be estimated.
 
-A word is found among D candidates when its test passes the level of the false discovery
-rate, about 0.05 times the share of the candidates that is found; a lone word must pass 0.05/D.
+A word is detected among D candidates when its test passes the level of the false discovery rate,
+about 0.05 times the share of the candidates that are detected; a lone word must pass 0.05/D.
 """
 
 from __future__ import annotations
@@ -45,24 +45,24 @@ from rumor.kinds.planning.planned import (
     Squares,
     mean_square,
     permanent_noise,
-    told_apart,
+    smallest_detectable_share,
 )
 from rumor.mechanisms import Rappor
 
 HASHES = (1, 2, 4)
 _BITS = (32, 256)
 _COHORTS = (16, 512)
-# Undetected words may add a part of this size to the variance.
+# The largest part of the variance that undetected words may add.
 _COLLISIONS = 0.1
-# Every bit of every cohort should be 1 in about so many reports, or weights are guesses.
+# Every bit of every cohort should be 1 in about this many reports, or weights are guesses.
 _FEWEST_ONES = 25
 _KEY = b"rumor plan"
-# Words that a plan for an unknown number of people reckons with.
+# The number of respondents that a plan assumes while their number is unknown.
 _USUAL_USERS = 100_000
 
 
 class PlannedText(PlannedQuestion[Rappor]):
-    """A word; so many candidates will be looked for."""
+    """A word among `domain` candidates, as a plan works with it."""
 
     sized = "{domain:,} candidate words"
     simulated = MAX_USERS
@@ -70,21 +70,21 @@ class PlannedText(PlannedQuestion[Rappor]):
     default_of = "method auto over all candidates under Zipf's law, found or not"
     detects = "the smallest detectable share of one word among all candidates"
 
-    def candidates(self, wish: BudgetSpec) -> list[MechanismChoice[Rappor]]:
-        """One, two and four hashes at the same epsilon."""
-        return [self._candidate(hashes, wish) for hashes in HASHES]
+    def candidates(self, budget: BudgetSpec) -> list[MechanismChoice[Rappor]]:
+        """Return mechanisms with one, two and four hashes at equal epsilon."""
+        return [self._candidate(hashes, budget) for hashes in HASHES]
 
-    def _candidate(self, hashes: int, wish: BudgetSpec) -> MechanismChoice[Rappor]:
+    def _candidate(self, hashes: int, budget: BudgetSpec) -> MechanismChoice[Rappor]:
         asked: dict[str, object]
-        if wish.reports > 1:
+        if budget.reports > 1:
             noise: dict[str, Any] = dict(
-                vars(permanent_noise(wish.epsilon, wish.permanent, hashes))
+                vars(permanent_noise(budget.epsilon, budget.permanent, hashes))
             )
             asked = dict(noise)
         else:
-            part = exp(Fraction(wish.epsilon) / hashes)
+            part = exp(Fraction(budget.epsilon) / hashes)
             noise = {"f": 0.0, "p": 1 / (1 + part), "q": Fraction(1, 2)}
-            asked = {"epsilon": wish.epsilon}
+            asked = {"epsilon": budget.epsilon}
         bits = min(_BITS[1], max(_BITS[0], _power_of_two(self.domain)))
         sketch = Rappor(bits=bits, hashes=hashes, cohorts=1, key=_KEY, **noise)
         cohorts = self._cohorts(sketch)
@@ -99,10 +99,11 @@ class PlannedText(PlannedQuestion[Rappor]):
         return MechanismChoice(label, made, {**filter_, **asked}, shape)
 
     def _cohorts(self, rappor: Rappor) -> int:
-        # The filter is shaped for them; the plan is made anew when they are known.
+        # The filter is shaped for the number of people; the plan is repeated once the number is
+        # known.
         users, absent = self.asked.users or _USUAL_USERS, np.zeros(1)
         noise = float(word_variance(rappor, users, absent)[0])
-        smallest = told_apart(
+        smallest = smallest_detectable_share(
             lambda f: math.sqrt(float(word_variance(rappor, users, np.array([f]))[0])),
             LEVEL / self.domain,
         )
@@ -114,7 +115,7 @@ class PlannedText(PlannedQuestion[Rappor]):
         return max(low, min(_power_of_two(math.ceil(wanted)), most))
 
     def error(self, mechanism: Rappor, users: int) -> float:
-        """The first-order formula above, at a frequency of 0."""
+        """Return the first-order standard error above, at a frequency of 0."""
         return self._deviation(mechanism, users, 0.0)
 
     def _deviation(self, rappor: Rappor, users: int, frequency: float) -> float:
@@ -122,43 +123,47 @@ class PlannedText(PlannedQuestion[Rappor]):
         return math.sqrt(own + self._collisions(rappor, users))
 
     def _collisions(self, rappor: Rappor, users: int) -> float:
-        """What words that are not found add to the variance of the others, on Zipf's law."""
+        """Return the variance that undetected words add to the other words' estimates, on
+        Zipf's law.
+        """
         return _hidden_squares(self.domain, rappor, users) / (rappor.bits * rappor.cohorts)
 
     def variances(self, rappor: Rappor, users: int) -> NDArray[np.float64]:
-        """The variance of the estimate of every word of Zipf's law."""
+        """Return the variance of the estimate of every word of Zipf's law."""
         law = typical_law(self.domain)
         return word_variance(rappor, users, law) + self._collisions(rappor, users)
 
     def default(self, mechanism: Rappor, users: int) -> float:
-        """Over all candidates, on Zipf's law: what is not found counts as 0."""
+        """Return the default's error over all candidates on Zipf's law; undetected words
+        count as 0.
+        """
         law = typical_law(self.domain)
         variance = self.variances(mechanism, users)
         found = found_chances(law, self.error(mechanism, users), np.sqrt(variance))
         return math.sqrt(float(np.mean((1 - found) * law**2 + found * variance)))
 
     def detectable(self, mechanism: Rappor, users: int) -> float:
-        """By a test at the level 0.05 / D."""
+        """Return the smallest share that a test at the level 0.05 / D detects."""
         rappor = mechanism
         collisions = self._collisions(rappor, users)
 
         def deviation(f: float) -> float:
             return math.sqrt(float(word_variance(rappor, users, np.array([f]))[0]) + collisions)
 
-        return told_apart(deviation, LEVEL / self.domain)
+        return smallest_detectable_share(deviation, LEVEL / self.domain)
 
     def choose(
-        self, candidates: Sequence[MechanismChoice[Rappor]], users: int, wish: BudgetSpec
+        self, candidates: Sequence[MechanismChoice[Rappor]], users: int, budget: BudgetSpec
     ) -> MechanismChoice[Rappor]:
-        """The least error: one hash."""
+        """Return the candidate of least error: one hash."""
         return min(candidates, key=lambda c: self.error(c.mechanism, users))
 
     def question(self) -> Mapping[str, object]:
-        """Nothing: the candidates are the analyst's."""
+        """Return no keys: the analyst supplies the candidate words."""
         return {}
 
     def reason(self, best: Option[Rappor], options: Sequence[Option[Rappor]]) -> str | None:
-        """Against the next number of hashes."""
+        """Return the advantage of one hash over the next number of hashes."""
         two = next(o for o in options if o is not best)
         return (
             f"one hash is best at a fixed epsilon: {two.name.split(', ')[1]} would have "
@@ -166,14 +171,14 @@ class PlannedText(PlannedQuestion[Rappor]):
         )
 
     def notes(self, mechanism: Rappor, users: int) -> list[str]:
-        """Why one hash."""
+        """Return the reason why one hash is best."""
         return [
             "One hash is best at a fixed epsilon: each of h hashes gets epsilon / h, which costs "
             "more than h bits give back."
         ]
 
     def linear(self, mechanism: Rappor, users: int) -> float:
-        """Over the words whose finding is all but certain."""
+        """Return the linear error over the words whose detection is nearly certain."""
         certain = self._certain(mechanism, users)
         return math.sqrt(float(self.variances(mechanism, users)[certain].mean()))
 
@@ -185,9 +190,9 @@ class PlannedText(PlannedQuestion[Rappor]):
         return certain
 
     def trials(self, mechanism: Rappor, users: int, seed: int) -> Iterator[Squares]:
-        """Bit counts of people drawn from Zipf's law, decoded against the dictionary.
+        """Yield squared errors of bit counts of people drawn from Zipf's law and decoded.
 
-        The linear error is that of the words whose finding is all but certain.
+        The linear error is that of the words whose detection is nearly certain.
         """
         from rumor.kinds.estimating import estimate
         from rumor.kinds.text.fit.candidates import candidate_map
@@ -206,14 +211,14 @@ class PlannedText(PlannedQuestion[Rappor]):
 
 
 def planned(size: Size) -> PlannedText:
-    """A word, looked for among so many."""
+    """Return a word question of this `size` as a plan works with it."""
     return PlannedText(size)
 
 
 def word_variance(
     rappor: Rappor, users: int, frequency: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """The first-order variance of the least-squares estimate of words with these frequencies."""
+    """Return the first-order variance of the least-squares estimates at these frequencies."""
     hashes, part = rappor.hashes, rappor.hashes / rappor.bits
     gain = rappor.q_star - rappor.p_star
     rate = rappor.p_star + gain * (frequency + (1 - frequency) * part)
@@ -224,7 +229,7 @@ def word_variance(
 
 @functools.lru_cache(maxsize=256)
 def _hidden_squares(domain: int, rappor: Rappor, users: int) -> float:
-    """The sum of the squared frequencies of the words of Zipf's law that are not found."""
+    """Return the sum of the squared frequencies of the undetected words of Zipf's law."""
     law = typical_law(domain)
     deviation = np.sqrt(word_variance(rappor, users, law))
     noise = math.sqrt(float(word_variance(rappor, users, np.zeros(1))[0]))
@@ -234,7 +239,7 @@ def _hidden_squares(domain: int, rappor: Rappor, users: int) -> float:
 def found_chances(
     law: NDArray[np.float64], noise: float, deviation: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """How likely each word is found while the false discovery rate is held (by iteration)."""
+    """Return each word's probability of detection at the false discovery rate, by iteration."""
     level, chances = LEVEL / law.size, np.zeros(law.size)
     for _ in range(100):
         threshold = NormalDist().inv_cdf(1 - level) * noise
@@ -246,7 +251,7 @@ def found_chances(
 
 
 def _normal(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The normal distribution function, to 0.0003: enough here, and loads nothing."""
+    """Return the normal distribution function at `x`, to 0.0003, without importing scipy."""
     return np.asarray(0.5 + 0.5 * np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
 
 

@@ -1,10 +1,10 @@
-"""The kind "text": a word from an open vocabulary, by RAPPOR.
+"""The kind "text" as a device knows it: a word from an open vocabulary, by RAPPOR.
 
-Two ways to ask. With `epsilon`, for one report: the permanent stage is left out and the
-instantaneous one is spent on the zeros, q = 1/2 and p = 1 / (1 + e^(epsilon / hashes)), with one
-hash by default (at a given epsilon, one hash decodes best). Or with `f`, `p` and `q`, for
-people who are asked again and again (Erlingsson, Pihur and Korolova 2014, whose values they
-have by default).
+A question has either `epsilon` or `f`, `p` and `q`. With `epsilon`, for one report, the permanent
+stage is left out and the instantaneous one is spent on the zeros, q = 1/2 and p = 1 / (1 +
+e^(epsilon / hashes)), with one hash by default (at a given epsilon, one hash decodes best). With
+`f`, `p` and `q` people are asked repeatedly (Erlingsson, Pihur and Korolova 2014, whose values are
+the defaults).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from fractions import Fraction
 from rumor.core.checks import checked_size
 from rumor.core.errors import InputError
 from rumor.core.exact import checked_epsilon, exp
+from rumor.core.typing import override
 from rumor.kinds.base import Example, Kind, KindSwitch
 from rumor.kinds.filter_key import filter_key
 from rumor.mechanisms.rappor.rappor import Rappor
@@ -24,45 +25,45 @@ _BITS, _COHORTS = 128, 64
 
 
 class TextQuestion(Kind[Rappor]):
-    """Words, as a device knows them."""
+    """A text question as a device knows it."""
 
     name = "text"
     keys = ("words", "bits", "hashes", "cohorts", "epsilon", "f", "p", "q", "key")
     family = Rappor
     family_rule = "a text question needs the mechanism rappor"
-    # Words that nobody listed are a kind of their own.
+    # The kind "words" decodes words without a list of candidates.
     kind_switch = KindSwitch("words", "listed", "open", "words")
     memoises = True
 
-    def resolve(self, wish: Mapping[str, object], users: int | None) -> Rappor:
-        """RAPPOR with this filter and noise.
+    def resolve(self, spec: Mapping[str, object], users: int | None) -> Rappor:
+        """Return RAPPOR with the filter and the noise of `spec`.
 
-        By default the filter's key follows from the series of the collection and the id of
-        the question: filters of different questions are unrelated, and a revised collection
-        keeps them.
+        By default the filter's key follows from the series of the collection and the id of the
+        question: filters of different questions are unrelated, and a revised collection keeps
+        them.
         """
-        once = "epsilon" in wish
-        hashes = checked_size("hashes", wish.get("hashes", 1 if once else 2), 1, 64)
-        noise: dict[str, object] = {name: wish.get(name, usual) for name, usual in _NOISE.items()}
+        once = "epsilon" in spec
+        hashes = checked_size("hashes", spec.get("hashes", 1 if once else 2), 1, 64)
+        noise: dict[str, object] = {name: spec.get(name, usual) for name, usual in _NOISE.items()}
         if once:
-            given = [name for name in _NOISE if name in wish]
+            given = [name for name in _NOISE if name in spec]
             if given:
                 raise InputError(
                     f"a text question says either epsilon (for one report) or f, p and q; "
                     f"got epsilon and {given[0]}"
                 )
-            share = Fraction(checked_epsilon(wish["epsilon"])) / hashes
+            share = Fraction(checked_epsilon(spec["epsilon"])) / hashes
             noise = {"f": 0, "p": 1 / (1 + exp(share)), "q": Fraction(1, 2)}
         return Rappor(
-            bits=wish.get("bits", _BITS),  # type: ignore[arg-type]
+            bits=spec.get("bits", _BITS),  # type: ignore[arg-type]
             hashes=hashes,
-            cohorts=wish.get("cohorts", _COHORTS),  # type: ignore[arg-type]
-            key=filter_key(wish),
+            cohorts=spec.get("cohorts", _COHORTS),  # type: ignore[arg-type]
+            key=filter_key(spec),
             **noise,  # type: ignore[arg-type]
         )
 
+    @override
     def example(self) -> Example:
-        """Names of engines."""
         return Example.of_one_column(
             people=("ecosia", "google", "google", "duckduckgo"),
             spec={"bits": 16, "cohorts": 2, "epsilon": 2.0},
@@ -70,6 +71,6 @@ class TextQuestion(Kind[Rappor]):
             words=("ecosia", "google", "duckduckgo", "bing"),
         )
 
+    @override
     def hint(self, mechanism: Rappor) -> str:
-        """Anything."""
         return "a word; upper and lower case are different words"

@@ -1,4 +1,4 @@
-"""Reading a column of words. Also: what `rumor init` asks."""
+"""Reading of a column of words; the prompts of `rumor init`."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ ASKS: tuple[InitPrompt, ...] = ()
 
 
 def reader(rappor: Rappor) -> Reader:
-    """Texts, whatever the filter."""
+    """Return the reader of a column of texts, for any filter."""
     return Reader("text")

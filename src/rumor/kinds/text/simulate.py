@@ -1,6 +1,6 @@
-"""Dry runs of a text question: which words would be found in a crowd whose words are known.
+"""Simulations of a text question: the words detected in a population whose words are known.
 
-Bit counts are drawn directly (rumor.mechanisms.rappor.simulation), so a crowd of a billion
+Bit counts are drawn directly (rumor.mechanisms.rappor.simulation), so a population of a billion
 takes as long as one of a thousand.
 """
 
@@ -17,7 +17,12 @@ from rumor.core.files import PathLike
 from rumor.core.plain_text import aligned, decimals_for, one_line, percent, wrapped
 from rumor.core.types import Tally, Vector
 from rumor.kinds.reading import TableAnswers
-from rumor.kinds.simulation import SimulationResult, SimulationSettings, checked_trials, rescaled
+from rumor.kinds.simulation import (
+    SimulationResult,
+    SimulationSettings,
+    checked_trials,
+    rescale_counts,
+)
 from rumor.kinds.text.estimate import decode
 from rumor.kinds.text.fit.candidates import candidate_map
 from rumor.kinds.text.read import reader
@@ -30,11 +35,11 @@ from rumor.results.view import ROWS_SHOWN, View
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class WordSimulation(SimulationResult[WordEstimate]):
-    """What came of some trials; vectors are over the candidates.
+    """The result of several trials; vectors are over the candidates.
 
-    `found` is how often each was detected, `frequency` the mean of its estimates, `error` their
-    root mean square error; `false_discoveries` is the mean share of words found that nobody
-    held, `recall` that of the words held and listed that were found.
+    `found` is the share of trials that detected each word, `frequency` the mean of its estimates,
+    `error` their root mean squared error; `false_discoveries` is the mean share of detected words
+    that nobody has, `recall` that of the present candidates that were detected.
     """
 
     values: Sequence[str]
@@ -47,7 +52,7 @@ class WordSimulation(SimulationResult[WordEstimate]):
     recall: float
 
     def to_dict(self, rows: int | None = None) -> dict[str, object]:
-        """The simulation as plain data for JSON: the words held or ever found."""
+        """Return the simulation as plain data for JSON: the words present or ever detected."""
         names = ("value", "truth", "frequency", "error", "found")
         vectors = (self.truth, self.frequency, self.error, self.found)
         return {
@@ -64,13 +69,13 @@ class WordSimulation(SimulationResult[WordEstimate]):
         }
 
     def order(self, rows: int | None = None) -> list[int]:
-        """The words held or ever found, those most frequent in truth first."""
+        """Return the words present or ever detected, the truly most frequent first."""
         there = np.flatnonzero((self.truth > 0) | (self.found > 0))
         ranked = there[np.argsort(-self.truth[there], kind="stable")]
         return [int(i) for i in ranked[:rows]]
 
     def table(self, rows: int = ROWS_SHOWN) -> str:
-        """The words that are most frequent in truth, as text."""
+        """Return a table of the truly most frequent words, as text."""
         order = self.order(rows)
         digits = decimals_for(float(np.median(self.last.stderr)))
         vectors = (self.truth, self.frequency, self.error)
@@ -98,7 +103,7 @@ class WordSimulation(SimulationResult[WordEstimate]):
         return "\n".join([*lines, "", wrapped(closing)])
 
     def plot(self, path: PathLike, *, rows: int | None = None, title: str | None = None) -> None:
-        """The last trial beside the truth."""
+        """Draw the last trial beside the truth into the file `path`."""
         view = View(self.level, of="people", rows=rows)
         self.last.plot(path, view, title=title, truth=self.truth)
 
@@ -106,14 +111,15 @@ class WordSimulation(SimulationResult[WordEstimate]):
 def simulate_words(
     rappor: Rappor, histogram: Counter[str], trials: SimulationSettings
 ) -> WordSimulation:
-    """Simulate a crowd that holds these words, one report each, and decode it, some times.
+    """Simulate a population with the words of `histogram`, one report each, and decode it,
+    repeatedly.
 
     The candidates are the words of the histogram unless others are given.
     """
     count = checked_trials(trials.count)
     words, counts = list(histogram), np.array(list(histogram.values()), dtype=np.int64)
     if trials.people is not None:
-        counts = rescaled(counts, trials.people)
+        counts = rescale_counts(counts, trials.people)
     listed = checked_words(words if trials.words is None else trials.words)
     dictionary = candidate_map(rappor.bloom, listed, cache=trials.cache)
     truth = _truth(dictionary.words, words, counts)
@@ -147,18 +153,18 @@ def simulate_words(
 
 
 def dry_run(rappor: Rappor, held: TableAnswers, trials: SimulationSettings) -> WordSimulation:
-    """A dry run with the words of a table."""
+    """Simulate the people in the table `held`."""
     return simulate_words(rappor, read_words_held(reader(rappor), held), trials)
 
 
 def _truth(candidates: Sequence[str], words: Sequence[str], counts: Tally) -> Vector:
-    """The share of people who hold each candidate."""
+    """Return the share of people who have each candidate."""
     normal = dict(zip(checked_words(words), counts.tolist(), strict=True))
     held = np.array([normal.get(word, 0) for word in candidates], dtype=np.float64)
     return np.asarray(held / counts.sum())
 
 
 def _rates(detected: NDArray[np.bool_], held: NDArray[np.bool_]) -> tuple[float, float]:
-    """The share of words found that are false, and of words held that are found."""
+    """Return the share of detected words that are false, and of present words that are detected."""
     false, true = int((detected & ~held).sum()), int((detected & held).sum())
     return false / max(false + true, 1), true / max(int(held.sum()), 1)

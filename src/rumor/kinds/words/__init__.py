@@ -1,10 +1,11 @@
-"""Words that nobody listed: found without a dictionary."""
+"""The kind "words": words of an open vocabulary, detected without a list."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from rumor.core.typing import override
 from rumor.kinds.words.question import WordsQuestion
 from rumor.mechanisms.open_words.open_words import OpenWords
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Words(WordsQuestion):
-    """A word; which words people hold, and how often, is learned without a list of them."""
+    """A word; which words people have, and how often, is learned without a list of them."""
 
     def candidate_options(
         self,
@@ -22,17 +23,17 @@ class Words(WordsQuestion):
         words: Sequence[str] | None,
         on_progress: Progress | None = None,
     ) -> dict[str, Any]:
-        """Words to look for as well, where there are such."""
+        """Return the words to test besides the detected ones, if a list is given."""
         return {} if words is None else {"candidates": list(words)}
 
-    def labels_for_missing(self, mechanism: OpenWords) -> None:
-        """Any word."""
+    @override
+    def labels_for_missing(self, mechanism: OpenWords) -> None: ...
 
-    def check_accepts_candidates(self, id: str) -> None:
-        """They are looked for beside those that are found."""
+    @override
+    def check_accepts_candidates(self, id: str) -> None: ...
 
+    @override
     def collector_options(self, words: Sequence[str] | None) -> dict[str, Any]:
-        """The collector's dictionary, if it has one."""
         return {} if words is None else {"candidates": list(words)}
 
 

@@ -1,12 +1,12 @@
 """The prefix codes that come with Rumor: for Latin text, addresses, and text in any script.
 
-Each follows from the whole numbers below by Huffman's rule, so that nothing but these numbers and
-`PrefixCode.from_weights` decides a bit. Letters: how many of a thousand of running text each one
-is, in English (Lewand 2000), German (Beutelspacher 2005), French and Spanish (the tables that
-Wikipedia's "Letter frequency" gives), summed over the four languages. The rest is judgement, in
-round numbers: five letters to a word, a capital for fifty small letters, and a little for all that
-can be typed. A code that suits the words badly costs bits, and with them rare words; it costs
-neither privacy nor honesty.
+Each code follows from the integers below by Huffman's rule, so that these numbers and
+`PrefixCode.from_weights` determine every bit. Letters: the number of each one in a thousand
+letters of running text, in English (Lewand 2000), German (Beutelspacher 2005), French and Spanish
+(the tables of Wikipedia's "Letter frequency"), summed over the four languages. The rest is
+judgement, in round numbers: five letters to a word, a capital for fifty small letters, and a
+little for every other character that can be typed. A code that suits the words badly costs bits,
+and so misses rare words; it affects neither privacy nor error rates.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from rumor.core.checks import checked_choice
 from rumor.mechanisms.open_words.code import END, FIRST_LEAD, LAST_LEAD, PrefixCode, Symbol
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
-# Of a thousand letters, in the order of the alphabet; further letters behind it.
+# Per thousand letters, in the order of the alphabet; further letters after it.
 _ENGLISH = (82, 15, 28, 43, 127, 22, 20, 61, 70, 2, 8, 40, 24, 67, 75, 19, 1, 60, 63, 91, 28, 10,
             24, 2, 20, 1)  # fmt: skip
 _GERMAN = (65, 19, 27, 51, 164, 17, 30, 46, 66, 3, 14, 34, 25, 98, 26, 7, 0, 70, 73, 62, 42, 8, 19,
@@ -44,13 +44,13 @@ def _latin_weights() -> dict[Symbol, int]:
     found.update({letter.upper(): letters[letter] // 50 + 1 for letter in _LETTERS})
     found.update({" ": 40, "-": 20, "'": 20, ".": 10})
     found.update(dict.fromkeys(_DIGITS, 10))
-    # 195 begins the letters with accents that no line above has.
+    # 195 is the first byte of accented letters that no line above has.
     found[195] = 20
     return {**dict.fromkeys(_PRINTABLE, 1), **dict.fromkeys(_leads(), 1), **found}
 
 
 def _url_weights() -> dict[Symbol, int]:
-    """An address has twenty letters, so it is two hundred of the letters' four thousand."""
+    """Return the weights for addresses, with the twenty letters of an address scaled by 200."""
     parts: dict[Symbol, int] = {
         "https://": 180, "http://": 20, "www.": 100, ".com": 100, ".org": 16, ".net": 10,
         ".html": 20, "/": 500, ".": 60, "-": 100, "?": 20, "=": 30, "&": 20, "_": 20, "%": 20,
@@ -59,7 +59,9 @@ def _url_weights() -> dict[Symbol, int]:
 
 
 def _utf8_weights() -> dict[Symbol, int]:
-    """By the first byte: Latin letters, scripts of two bytes (Greek to Thaana), of three bytes."""
+    """Return weights by first byte: Latin, scripts of two bytes (Greek to Thaana), of three
+    bytes.
+    """
     found: dict[Symbol, int] = {END: 160, **dict.fromkeys(_PRINTABLE, 1)}
     found.update(dict.fromkeys(_LETTERS, 8))
     found.update(dict.fromkeys(_leads(), 1))
@@ -83,5 +85,5 @@ NAMES = tuple(_WEIGHTS)
 
 @functools.cache
 def shipped_code(name: str) -> PrefixCode:
-    """The code of this name."""
+    """Return the code called `name`."""
     return PrefixCode.from_weights(_WEIGHTS[checked_choice("code", name, NAMES)]())

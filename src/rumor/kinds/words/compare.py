@@ -1,6 +1,6 @@
-"""What is compared of open words: the shares of words that were named in advance.
+"""The quantities compared for open words: the shares of words that were named in advance.
 
-Words that were found came out high where they were found, and would differ by that alone.
+Detected words were selected for a high estimate, and groups would differ by the selection alone.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from rumor.mechanisms.summary import Summary
 def measures(
     mechanism: OpenWords, summary: Summary, of: Target, options: Mapping[str, Any]
 ) -> Measures:
-    """A share for each listed word."""
+    """Return the unbiased share of each listed word."""
     if options.get("candidates") is None:
         raise InputError(
-            "open words are compared on words named in advance (--candidates), since those that "
-            "were found came out high where they were found; got none"
+            "open words are compared on words named in advance (--candidates), since estimates of "
+            "detected words are biased upwards; got none"
         )
     found = look_for(mechanism, summary.tally, checked_words(options["candidates"]))
     return Measures.shares(found.words, Sample.known(found.share, found.stderr))

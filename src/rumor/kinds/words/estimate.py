@@ -1,4 +1,6 @@
-"""Open words out of a summary: grown, tested and, where there is a list, looked up as well."""
+"""Open words out of a summary: searched, tested and, where there is a list, tested from the
+list.
+"""
 
 from __future__ import annotations
 
@@ -26,13 +28,13 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {
     "auto": ("level", "beam", "candidates", "on_progress"),
     "grown": ("level", "beam", "candidates", "on_progress"),
 }
-"""Every method, and its options."""
+"""The methods, each with the names of its options."""
 
 
 def estimate(
     mechanism: OpenWords, data: object, method: str, options: Mapping[str, Any]
 ) -> OpenWordEstimate:
-    """The words that people hold, from reports or a summary of them."""
+    """Return the words that people have, from reports or a summary of them."""
     checked_method(method, options, OPTIONS)
     return decode_open(as_summary(mechanism, data), **options)
 
@@ -45,10 +47,10 @@ def decode_open(
     candidates: Sequence[str] | None = None,
     on_progress: Progress | None = None,
 ) -> OpenWordEstimate:
-    """Words at a false discovery rate of at most about `level`.
+    """Detect words at a false discovery rate of at most about `level`.
 
-    `candidates` are words to look for as well. The rate is then shared: half of it for those
-    grown, half for those listed.
+    `candidates` are further words to test. The rate is then shared: half of it for the words of
+    the search, half for the words of the list.
     """
     if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 < level < 1:
         raise InputError(f"level must be a number above 0 and below 1; got {format_value(level)}")
@@ -71,7 +73,7 @@ def decode_open(
 def _joined(
     grown: Discovered, listed: Sequence[str], tested: Listed | None
 ) -> tuple[list[str], Vector, Vector, Vector]:
-    """The words grown, and those of the list that were found beside them."""
+    """Return the words of the search, and the detected words of the list that the search missed."""
     if tested is None:
         return list(grown.words), grown.share, grown.stderr, grown.p_value
     there = np.flatnonzero(tested.found)

@@ -1,4 +1,4 @@
-"""Planning open words: how frequent a word must be to be found, by its length."""
+"""The plan of open words: the share that a word needs to be detected, by its length."""
 
 from __future__ import annotations
 
@@ -15,57 +15,61 @@ from rumor.kinds.words.fit.found import look_for
 from rumor.mechanisms.open_words.design import LONGEST, open_words
 from rumor.mechanisms.open_words.open_words import OpenWords
 
-# Characters of the words that a plan speaks of.
+# The lengths, in letters, of the words that a plan shows.
 LENGTHS = (4, 7, 12)
 MIDDLE = 7
 _CODE = "latin"
-# A share that the error of an estimate is told for.
+# The share at which the standard error is shown.
 _SHARE = 0.01
-# Other words of a simulated crowd.
+# The number of other words in the simulated population.
 _TAIL = 30_000
-# What people see as one character: a grinning face, and a family of four in seven code points.
+# Two characters as people see them: a grinning face, and a family of four in seven code points.
 _EMOJI = "\U0001f600"
 _FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467\u200d\U0001f466"
 
 
 class PlannedWords(PlannedQuestion[OpenWords]):
-    """Words of up to twenty letters that nobody listed."""
+    """Words of up to twenty letters without a list, as a plan works with them."""
 
     sized = f"words of up to {LONGEST} letters"
     truth = f"a word of {MIDDLE} letters in a tail of others"
-    error_of = "the share of a word that 1% of respondents hold"
-    default_of = "method auto, here the same"
-    detects = f"the share at which a word of {MIDDLE} letters is found"
+    error_of = "the share of a word of 1% of respondents"
+    default_of = "method auto, equal to the linear estimate"
+    detects = f"the smallest detectable share of a word of {MIDDLE} letters"
     simulated = 1_000_000
 
-    def candidates(self, wish: BudgetSpec) -> list[MechanismChoice[OpenWords]]:
-        """The one mechanism: everything about it follows from epsilon and the length."""
+    def candidates(self, budget: BudgetSpec) -> list[MechanismChoice[OpenWords]]:
+        """Return the only mechanism, which follows from epsilon and the length."""
         made = open_words(
-            epsilon=wish.epsilon, code=shipped_code(_CODE), longest=LONGEST, key=b"plan"
+            epsilon=budget.epsilon, code=shipped_code(_CODE), longest=LONGEST, key=b"plan"
         )
         shape = {"levels": made.levels, "buckets": made.buckets}
-        return [MechanismChoice(made.name, made, {"epsilon": wish.epsilon}, shape)]
+        return [MechanismChoice(made.name, made, {"epsilon": budget.epsilon}, shape)]
 
     def error(self, mechanism: OpenWords, users: int) -> float:
-        """From all levels after the third: where words of a middling length end."""
+        """Return the error from all levels after the third, where words of a middling
+        length end.
+        """
         return _error(mechanism, users, _SHARE, sum(mechanism.weights[3:]))
 
     def default(self, mechanism: OpenWords, users: int) -> None:
-        """Shares come as they are: there is no other estimate."""
+        """Return None: no estimate differs from the linear one."""
         return
 
     def detectable(self, mechanism: OpenWords, users: int) -> float:
-        """The share at which it is found nine times in ten."""
+        """Return the share at which a word is detected nine times in ten."""
         return min(1.0, needed_share(mechanism, users, word_bits(mechanism, MIDDLE), 0.9))
 
     def choose(
-        self, candidates: Sequence[MechanismChoice[OpenWords]], users: int, wish: BudgetSpec
+        self, candidates: Sequence[MechanismChoice[OpenWords]], users: int, budget: BudgetSpec
     ) -> MechanismChoice[OpenWords]:
-        """There is one."""
+        """Return the only candidate."""
         return candidates[0]
 
     def notes(self, mechanism: OpenWords, users: int) -> list[str]:
-        """What words of other lengths need."""
+        """Return the shares at which words of other lengths are detected, and the effect of
+        fakes.
+        """
         bits = {length: word_bits(mechanism, length) for length in LENGTHS}
         found = ", ".join(
             f"{length} letters {_said(needed_share(mechanism, users, size, 0.5))}"
@@ -73,26 +77,25 @@ class PlannedWords(PlannedQuestion[OpenWords]):
         )
         fakes = fakes_to_invent(mechanism, users, bits[MIDDLE])
         return [
-            f"Fakes who are {_said(fakes)} of all reports can have a word of {MIDDLE} letters "
-            f"found, half of the time, that nobody holds.",
-            f"Found half of the time, by length: {found}. Whoever holds a longer word than "
-            f"{LONGEST} letters takes part and is counted, and the word is not named. One emoji "
-            f"takes the room of {_letters(mechanism, _EMOJI)} letters, a family of four that of "
-            f"{_letters(mechanism, _FAMILY)}: name some in `fits`.",
+            f"Poisoning: fake reports that are {_said(fakes)} of all get a made-up word of "
+            f"{MIDDLE} letters detected with probability 50%.",
+            f"Share detected with probability 50%: {found}. Words of more than {LONGEST} letters "
+            f"are counted and not named. One emoji takes {_letters(mechanism, _EMOJI)} letters, a "
+            f"family of four {_letters(mechanism, _FAMILY)}: name some in `fits`.",
         ]
 
     def question(self) -> Mapping[str, object]:
-        """Open, of this length."""
+        """Return the keys of an open question of this length."""
         return {"words": "open", "longest": LONGEST}
 
     def linear(self, mechanism: OpenWords, users: int) -> float:
-        """Of the simulated word, from every level at which it has ended."""
+        """Return the error of the simulated word, from every level at which it has ended."""
         ended = -(-word_bits(mechanism, MIDDLE) // mechanism.step) - 1
         share = self.detectable(mechanism, users)
         return _error(mechanism, users, share, sum(mechanism.weights[ended:]))
 
     def trials(self, mechanism: OpenWords, users: int, seed: int) -> Iterator[Squares]:
-        """One word, looked for in a tail of others."""
+        """Yield squared errors for one word among a tail of others."""
         source, rng = Seeded(seed), np.random.default_rng(seed)
         letters, share = np.array(list("etaoinsrhldcumfpgwyb")), self.detectable(mechanism, users)
         tail = ["".join(rng.choice(letters, MIDDLE)) for _ in range(min(users, _TAIL))]
@@ -107,19 +110,19 @@ class PlannedWords(PlannedQuestion[OpenWords]):
 
 
 def _error(mechanism: OpenWords, users: int, share: float, weights: int) -> float:
-    """Of a share, from levels of so much weight."""
+    """Return the standard error of a `share`, from levels with these `weights`."""
     part, rate = weights / sum(mechanism.weights), 1 / mechanism.buckets + mechanism.gain * share
     return float(np.sqrt(rate * (1 - rate) / (users * part)) / mechanism.gain)
 
 
 def word_bits(mechanism: OpenWords, letters: int) -> int:
-    """The bits of a word of so many letters, as the code expects them, with its end."""
+    """Return the expected bits of a word of `letters` letters in the code, end mark included."""
     mean, _ = mechanism.code.bits_per_character()
     return round(letters * mean + mechanism.code.end_bits)
 
 
 def _letters(mechanism: OpenWords, word: str) -> int:
-    """Return how many letters, as the code expects them, take as many bits as a word does."""
+    """Return the number of average letters that take as many bits as `word`."""
     mean, _ = mechanism.code.bits_per_character()
     return math.ceil((mechanism.code.write(word).length - mechanism.code.end_bits) / mean)
 
@@ -129,5 +132,5 @@ def _said(share: float) -> str:
 
 
 def planned(size: Size) -> PlannedWords:
-    """Words have no size but their length, which is the usual one."""
+    """Return a question on open words, whose length is the usual one."""
     return PlannedWords(size)

@@ -1,4 +1,4 @@
-"""Reading a column of open words. Also: what `rumor init` asks."""
+"""Reading of a column of open words; the prompts of `rumor init`."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ ASKS: tuple[InitPrompt, ...] = ()
 
 
 def reader(mechanism: OpenWords) -> Reader:
-    """Texts, whatever the code."""
+    """Return the reader of a column of texts, for any code."""
     return Reader("text")

@@ -1,4 +1,4 @@
-"""Words that were found without a list: their shares, and what stays without a name."""
+"""Words that were detected without a list: their shares, and a bound on the unnamed share."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from rumor.results.view import View
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class OpenWordEstimate(WordEstimate):
-    """The words that were found, or written down beforehand, with their shares.
+    """The detected words, and the words to test that were given, with their shares.
 
-    `unbiased` comes from the levels that did not choose a word. Words are listed because a test
-    found them, which looked at those levels too; what lists them widens their intervals below by
-    the part of the words tested that was found.
+    `unbiased` comes from the levels that did not select a word. Words are listed because of a test
+    that used those levels too, so the lower ends of intervals are widened by the part of the
+    tested words that was detected.
     """
 
     pool: int
-    """How many words were grown to their end and tested."""
+    """The number of words that the search completed and tested."""
     longer: float
-    """At least this share of people holds words that are too long to be named."""
+    """A lower bound on the share of people whose word is too long to be named."""
     looked_at: int
-    """How many beginnings of words were looked at."""
+    """The number of prefixes tested."""
     looked_for: int = 0
-    """How many words were looked for beside those that were grown."""
+    """The number of words tested besides those of the search."""
 
     def _tails(self, rows: Rows, view: View) -> Tails:
-        """Split: the words that were found, of all that were tested."""
+        """Return the tails of each row's interval, unequal for the sake of selection."""
         found = int(self.detected.sum())
         return split_tails(view.level, rows.size, found, max(found, self.pool))
 
     def extra_fields(self, view: View) -> dict[str, Any]:
-        """What there is to say beside the words, as plain data."""
+        """Return the footer fields beside the words, as plain data."""
         return {
             **super().extra_fields(view),
             "candidates": self.pool,

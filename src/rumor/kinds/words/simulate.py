@@ -1,4 +1,4 @@
-"""Dry runs of open words: which would be found in a crowd whose words are known."""
+"""Simulations of open words: the words detected in a population whose words are known."""
 
 from __future__ import annotations
 
@@ -13,7 +13,12 @@ from rumor.core.plain_text import aligned, decimals_for, one_line, percent, wrap
 from rumor.core.randomness import System
 from rumor.core.types import Vector
 from rumor.kinds.reading import TableAnswers
-from rumor.kinds.simulation import SimulationResult, SimulationSettings, checked_trials, rescaled
+from rumor.kinds.simulation import (
+    SimulationResult,
+    SimulationSettings,
+    checked_trials,
+    rescale_counts,
+)
 from rumor.kinds.word_lists import read_words_held
 from rumor.kinds.words.estimate import estimate
 from rumor.kinds.words.read import reader
@@ -28,11 +33,11 @@ _CHUNK = 1 << 20
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class OpenSimulation(SimulationResult[OpenWordEstimate]):
-    """What came of some trials, over the words held and the words found.
+    """The result of several trials, over the present and the detected words.
 
-    `found` is how often each was found, `frequency` the mean of its estimates where it was;
-    `false_discoveries` is the mean share of words found that nobody held, `recall` that of the
-    people's words that was found, each word counted once.
+    `found` is the share of trials that detected each word, `frequency` the mean of its estimates
+    in those trials; `false_discoveries` is the mean share of detected words that nobody has,
+    `recall` that of the people's words that was detected, each word counted once.
     """
 
     values: Sequence[str]
@@ -41,10 +46,10 @@ class OpenSimulation(SimulationResult[OpenWordEstimate]):
     found: Vector
     false_discoveries: float
     named: float
-    """The mean share of people whose word was found."""
+    """The mean share of people whose word was detected."""
 
     def to_dict(self, rows: int | None = None) -> dict[str, object]:
-        """The simulation as plain data for JSON."""
+        """Return the simulation as plain data for JSON."""
         cells = zip(self.values, self.truth, self.frequency, self.found, strict=True)
         return {
             **self.tried(),
@@ -58,7 +63,7 @@ class OpenSimulation(SimulationResult[OpenWordEstimate]):
         }
 
     def table(self, rows: int = ROWS_SHOWN) -> str:
-        """The words that are most frequent in truth, as text."""
+        """Return a table of the truly most frequent words, as text."""
         errors = self.last.stderr
         digits = decimals_for(float(np.median(errors))) if errors.size else 2
         body = [
@@ -81,7 +86,7 @@ class OpenSimulation(SimulationResult[OpenWordEstimate]):
         return "\n".join([*lines, "", wrapped(closing)])
 
     def plot(self, path: PathLike, *, rows: int | None = None, title: str | None = None) -> None:
-        """The last trial beside the truth."""
+        """Draw the last trial beside the truth into the file `path`."""
         held = dict(zip(self.values, self.truth.tolist(), strict=True))
         truth = np.array([held.get(str(word), 0.0) for word in self.last.values])
         view = View(self.level, of="people", rows=rows)
@@ -91,11 +96,11 @@ class OpenSimulation(SimulationResult[OpenWordEstimate]):
 def simulate_open(
     mechanism: OpenWords, histogram: Counter[str], trials: SimulationSettings
 ) -> OpenSimulation:
-    """Reports of a crowd that holds these words, one each, and what is found in them."""
+    """Privatise and decode a population with the words of `histogram`, several times."""
     count = checked_trials(trials.count)
     words, counts = list(histogram), np.array(list(histogram.values()), dtype=np.int64)
     if trials.people is not None:
-        counts = rescaled(counts, trials.people)
+        counts = rescale_counts(counts, trials.people)
     people = int(counts.sum())
     held = dict(zip(map(normal, words), (counts / people).tolist(), strict=True))
     stems, codes = mechanism.stems.table(words), np.repeat(np.arange(len(words)), counts)
@@ -136,5 +141,5 @@ def simulate_open(
 
 
 def dry_run(mechanism: OpenWords, held: TableAnswers, trials: SimulationSettings) -> OpenSimulation:
-    """A dry run with the words of a table."""
+    """Simulate the people in the table `held`."""
     return simulate_open(mechanism, read_words_held(reader(mechanism), held), trials)

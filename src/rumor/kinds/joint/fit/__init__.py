@@ -1,1 +1,1 @@
-"""Tables of several answers: margins, cells and how two answers go together."""
+"""Tables of several answers: margins, cells and the association of two answers."""

@@ -1,16 +1,20 @@
-"""How two answers go together: a test, Cramer's V, ratios and odds ratios, with their intervals.
+"""Association of two answers: a test, Cramer's V, ratios and odds ratios, with their intervals.
 
-All of it is made of the linear estimate and its covariance, never of a table that was drawn
-towards independence: a test of such a table would find what the prior put there.
+All of them use the linear estimate and its covariance, never a table that was shrunk towards
+independence: a test of such a table would find what the prior put there.
 
-With d = x - rc', what cells have beyond the product of their margins, and S its covariance (by
-the derivative), d'S^-d is chi-squared on (A-1)(B-1) degrees where the answers are independent.
-Cramer's V is that of Q = sum d^2/(rc), a weighted sum of squares of normals: it is matched in two
-moments by b chi2_df(lambda/b), and the lambda at which Q would be at either end are the interval.
-Its variance is that of the whole derivative, margins below the line included. A row and a column
-that are hardly ever chosen, and then together, add as much to V as any other: where margins are not
-told from empty, the upper end allows for that.
-Ratios of two noisy numbers have Fieller's set, which is unbounded where the lower may be zero.
+With d = x - rc', the difference between cells and the product of their margins, and S its
+covariance (by the derivative), d'S^-d is chi-squared on (A-1)(B-1) degrees where the answers are
+independent.
+
+Cramer's V is a function of Q = sum d^2/(rc), a weighted sum of squares of normals: Q is matched in
+two moments by b chi2_df(lambda/b), and the ends of the interval are the lambda at which Q would
+have either tail probability. Its variance is that of the whole derivative, including the margins
+in the denominator. A row and a column that are hardly ever chosen, and then together, add as much
+to V as any other: where margins are not significantly above zero, the upper end allows for that.
+
+Ratios of two noisy numbers have Fieller's set, which is unbounded where the denominator may be
+zero.
 """
 
 from __future__ import annotations
@@ -27,7 +31,7 @@ from rumor.kinds.joint.fit.bayes import margin_sums, margins
 from rumor.kinds.joint.fit.linear import Matrix, Moments, contrasts
 
 _EMPTY = 1e-9
-_TOLD = 2.0  # standard errors at which a margin is told from empty
+_TOLD = 2.0  # standard errors above which a margin counts as not empty
 _STEPS = 80
 
 
@@ -41,8 +45,8 @@ class Independence:
 
 
 @dataclass(frozen=True)
-class Ends:
-    """A number and the ends of its interval; the upper one may be infinite."""
+class IntervalEstimate:
+    """An estimate and the ends of its interval; the upper end may be infinite."""
 
     value: float
     low: float
@@ -50,7 +54,7 @@ class Ends:
 
 
 def beyond_margins(table: Moments, sizes: tuple[int, int]) -> Moments:
-    """D = x - rc', and its covariance by the derivative."""
+    """Return D = x - rc', and its covariance by the derivative."""
     rows, columns = margins(table.mean, sizes)
     change = _derivative(rows, columns)
     d = table.mean - np.kron(rows, columns)
@@ -58,7 +62,7 @@ def beyond_margins(table: Moments, sizes: tuple[int, int]) -> Moments:
 
 
 def _derivative(rows: Vector, columns: Vector) -> Matrix:
-    """Return how x - rc' changes with each cell of x, a row for each cell of it."""
+    """Return the derivative of x - rc' by each cell of x, a row for each cell of the result."""
     change = np.eye(rows.size * columns.size)
     change -= np.kron(np.eye(rows.size), np.outer(columns, np.ones(columns.size)))
     change -= np.kron(np.outer(rows, np.ones(rows.size)), np.eye(columns.size))
@@ -66,7 +70,7 @@ def _derivative(rows: Vector, columns: Vector) -> Matrix:
 
 
 def independence_test(table: Moments, sizes: tuple[int, int]) -> Independence:
-    """Whether two answers go together at all."""
+    """Return Wald's test that two answers are independent."""
     from scipy.special import chdtrc
 
     beyond = beyond_margins(table, sizes)
@@ -77,16 +81,18 @@ def independence_test(table: Moments, sizes: tuple[int, int]) -> Independence:
     return Independence(statistic, degrees, float(chdtrc(degrees, statistic)))
 
 
-def cramers_v(table: Moments, sizes: tuple[int, int], shares: Vector, level: float) -> Ends:
+def cramers_v(
+    table: Moments, sizes: tuple[int, int], shares: Vector, level: float
+) -> IntervalEstimate:
     """Return Cramer's V of a `table` with its interval, the margins of `shares` below the squares.
 
-    Rows and columns that are not told from empty are left out of the value; the upper end allows
-    for as much as they may add.
+    Rows and columns that may be empty are left out of the value; the upper end allows for the most
+    that they may add.
     """
     large, left_out = _known(table, sizes, shares, level)
     kept = np.asarray(np.outer(*large).ravel())
-    if not kept.any():  # no margin is known: anything may be true
-        return Ends(0.0, 0.0, 1.0)
+    if not kept.any():  # every margin may be empty: any association is possible
+        return IntervalEstimate(0.0, 0.0, 1.0)
     beyond = beyond_margins(table, sizes)
     scale = 1 / np.sqrt(np.kron(*margins(shares, sizes))[kept])
     away = beyond.mean[kept] * scale
@@ -98,22 +104,22 @@ def cramers_v(table: Moments, sizes: tuple[int, int], shares: Vector, level: flo
     tail = (1 - level) / 2
 
     def reached(squares: float, chance: float) -> float:
-        """The least strength at which more than these squares have this chance."""
+        """Return the least association at which a sum above `squares` has this `chance`."""
         return _crossing(lambda s: _above(squares, s, first, second, along) >= chance, most)
 
-    # Squares below their noise alone, or above it and the strongest association, are accidents:
-    # they make no interval narrower.
+    # Squares below their noise alone, or above it and the strongest association, are chance: they
+    # make no interval narrower.
     low, high = reached(min(seen, first + most), tail), reached(max(seen, first), 1 - tail)
     ends = [math.sqrt(min(max(x, 0.0) / most, 1.0)) for x in (seen - first, low, high + left_out)]
-    return Ends(ends[0], min(ends[0], ends[1]), max(ends[0], ends[2]))
+    return IntervalEstimate(ends[0], min(ends[0], ends[1]), max(ends[0], ends[2]))
 
 
 def _gradient(
     table: Moments, sizes: tuple[int, int], shares: Vector, kept: NDArray[np.bool_]
 ) -> Vector:
-    """Return how the sum of d^2/(rc) over the `kept` cells changes with each cell of a table.
+    """Return the derivative of the sum of d^2/(rc) over the `kept` cells by each cell of a table.
 
-    Its margins change too, above the line and below it.
+    The margins' changes count in the numerator and in the denominator.
     """
     own, below = margins(table.mean, sizes), margins(shares, sizes)
     share = np.kron(*below)
@@ -130,9 +136,9 @@ def _gradient(
 def _known(
     table: Moments, sizes: tuple[int, int], shares: Vector, level: float
 ) -> tuple[list[NDArray[np.bool_]], float]:
-    """Return which rows and columns are told from empty, and how much the others may add.
+    """Return which rows and columns are not empty, and the most that the others may add.
 
-    What is divided by a share that may be zero would drown all else. The sum of d^2/(rc) is that
+    A term divided by a share that may be zero would dominate the sum. The sum of d^2/(rc) is that
     of p(j|i) p(i|j) over all cells less 1; in a row i this is at most the largest p(i|j), so at
     most r_i over the smallest known column, and at most 1. In a row and a column that are both
     unknown it may be 1, however few people are in them.
@@ -154,7 +160,7 @@ def _known(
 
 
 def _above(seen: float, strength: float, first: float, second: float, along: float) -> float:
-    """How likely a larger sum of squares is, where the true one is so strong."""
+    """Return the probability of a larger sum of squares, given the true association `strength`."""
     from scipy.special import chndtr
 
     b = (2 * second + 4 * strength * along) / (2 * first + 4 * strength)
@@ -162,7 +168,7 @@ def _above(seen: float, strength: float, first: float, second: float, along: flo
 
 
 def _crossing(reached: object, most: float) -> float:
-    """The least strength up to `most` at which something is reached, which stays so."""
+    """Return the least strength up to `most` at which the increasing condition `reached` holds."""
     assert callable(reached)
     low, high = 0.0, float(most)
     if reached(low):
@@ -178,9 +184,10 @@ def _crossing(reached: object, most: float) -> float:
 def fieller(
     above: float, below: float, noise: tuple[float, float, float], z: float
 ) -> tuple[float, float]:
-    """The ratios, from 0 on, that are not rejected; `noise` has both variances, covariance last.
+    """Return the range of ratios from 0 on that are not rejected.
 
-    Where the set falls into two parts, both are within what is told.
+    `noise` has both variances, then the covariance. Where the set has two parts, the range covers
+    both.
     """
     of_above, of_below, together = noise
     a = below**2 - z**2 * of_below
@@ -189,14 +196,15 @@ def fieller(
     root = math.sqrt(max(b * b - a * c, 0.0))
     if a > 0:
         return max((b - root) / a, 0.0), max((b + root) / a, 0.0)
-    # All but a stretch, or everything; with 0 rejected, the stretch reaches up to c / (b + root).
+    # Everything but an interval, or everything; if 0 is rejected, the interval ends at c / (b +
+    # root).
     return (c / (b + root) if c > 0 and b + root > 0 else 0.0), math.inf
 
 
 def ratio_to_independence(
     table: Moments, sizes: tuple[int, int], cell: int, z: float
 ) -> tuple[float, float]:
-    """The interval of p_ij / (r_i c_j)."""
+    """Return the interval of p_ij / (r_i c_j)."""
     rows, columns = margins(table.mean, sizes)
     row, column = divmod(cell, sizes[1])
     gradients = np.zeros((2, *sizes))
@@ -210,7 +218,7 @@ def ratio_to_independence(
 def odds_ratio(
     table: Moments, sizes: tuple[int, int], corners: tuple[int, int, int, int], z: float
 ) -> tuple[float, float]:
-    """The interval of p_ij p_kl / (p_il p_kj); `corners` are rows i, k and columns j, l."""
+    """Return the interval of p_ij p_kl / (p_il p_kj); `corners` are rows i, k and columns j, l."""
     i, k, j, l = corners  # noqa: E741
     p = table.mean.reshape(sizes)
     gradients = np.zeros((2, *sizes))

@@ -1,27 +1,22 @@
 """Tables with less noise: shrunk towards independence, and without negative cells.
 
-A table drawn towards independence, as far as the reports themselves say it should be.
+The shrinkage is learned from the reports. The prior is flat on the margins. The interaction of two
+parts has, given the margins, a Dirichlet distribution of strength kappa around the independent
+table; sixteen strengths, and independence itself with half of the weight, are averaged by their
+marginal likelihood. With r and c the margins' shares and R, C the covariances diag(r) - rr' and
+diag(c) - cc', the interaction has the covariance R (x) C / (kappa + 1): Dirichlet's own is R (x) C
++ R (x) cc' + rr' (x) C over kappa + 1, and the last two terms are those of the margins.
 
-The prior knows nothing of the margins. What cells have beside them is that of a Dirichlet law
-around the independent table, given its margins, of a strength kappa; sixteen of these, and
-independence itself with half of the weight, are averaged by their evidence. With r and c the
-margins' shares and R, C the covariances diag(r) - rr' and diag(c) - cc', that interaction has the
-covariance R (x) C / (kappa + 1): Dirichlet's own is R (x) C + R (x) cc' + rr' (x) C over kappa + 1,
-and the last two are what the margins do.
+A table without negative cells is the nearest one in the metric of the estimate's precision. The
+Euclidean projection onto the simplex subtracts equally from every cell and moves margins that are
+known well; in the metric of the precision well-known margins stay.
 
-The nearest table without negative cells, in the metric of what is known of it.
-
-The plain projection onto the simplex takes the same from every cell and moves margins that are
-known well; here what is known well stays.
-
-How much of the answer is the drawn table, and how much the plain one.
-
-A table that is drawn towards independence has less noise, but cells that nobody is in are drawn
-away from zero, where the plain estimate would be cut off. Where many cells are empty the plain one
-is the better by a tenth. Which it is, the reports say: Stein's unbiased estimate of the risk of
-either is its distance from what was observed, in the metric of the noise, and twice its degrees of
-freedom. The two are averaged by exp(-risk / 2) (Leung and Barron, "Information theory and mixing
-least-squares regressions", 2006).
+The estimate is a weighted average of the shrunk table and the plain one. A table that is shrunk
+towards independence has less noise, but empty cells are shrunk away from zero, where the plain
+estimate would be cut off. Where many cells are empty the plain table is better by a tenth. Stein's
+unbiased estimate of the risk of either table is its distance from the observation, in the metric
+of the noise, plus twice its degrees of freedom. The two are averaged by exp(-risk / 2) (Leung and
+Barron, "Information theory and mixing least-squares regressions", 2006).
 """
 
 from __future__ import annotations
@@ -40,22 +35,22 @@ _KAPPAS = np.geomspace(1.0, 3e4, 16)
 
 
 @dataclass(frozen=True)
-class Shrunk(Moments):
-    """The mean and the covariance of all models together."""
+class TablePosterior(Moments):
+    """The posterior mean and covariance of a table, averaged over all models."""
 
     independence: float
-    """How much of the weight the model of independence has."""
+    """The posterior weight of the model of independence."""
     kept: Matrix
-    """How much of what was observed is kept, in the basis of tables that sum to zero."""
+    """The matrix that maps the observation to the mean, in the basis of tables that sum to zero."""
 
 
-def shrunk(table: Moments, sizes: tuple[int, int]) -> Shrunk:
-    """The average of all models, given the linear estimate of a table."""
+def table_posterior(table: Moments, sizes: tuple[int, int]) -> TablePosterior:
+    """Return the posterior of a table, averaged over all models, from its linear estimate."""
     basis = contrasts(table.mean.size)
     rows, columns = (project(m) for m in margins(table.mean, sizes))
     middle = np.kron(rows, columns)
-    # Priors by their roots: a covariance that is a square has no negative part, even where
-    # nothing is left of it but rounding.
+    # Priors are given by their roots: a covariance that is a square is never negative, even where
+    # rounding is all that remains.
     along = (
         np.kron(contrasts(sizes[0]), columns[:, None]),
         np.kron(rows[:, None], contrasts(sizes[1])),
@@ -78,14 +73,14 @@ def shrunk(table: Moments, sizes: tuple[int, int]) -> Shrunk:
         covariances.append(observed.T @ noise @ observed + left.T @ left)
         evidence.append(-0.5 * whitened @ whitened - np.log(np.diag(lower)).sum())
     weights = np.exp(np.array(evidence) - max(evidence))
-    weights[0] *= _KAPPAS.size  # independence has as much as all the others
+    weights[0] *= _KAPPAS.size  # independence weighs as much as all strengths together
     weights /= weights.sum()
     mean = np.einsum("k,ki->i", weights, np.array(means))
     covariance = np.einsum("k,kij->ij", weights, np.array(covariances))
     kept = np.linalg.solve(noise, covariance).T
     apart = np.array(means) - mean
     covariance += np.einsum("k,ki,kj->ij", weights, apart, apart)
-    return Shrunk(
+    return TablePosterior(
         middle + basis @ mean,
         basis @ covariance @ basis.T,
         independence=float(weights[0]),
@@ -94,36 +89,38 @@ def shrunk(table: Moments, sizes: tuple[int, int]) -> Shrunk:
 
 
 def _root(shares: Vector) -> Matrix:
-    """A root of diag(m) - mm', the covariance of one draw from these shares."""
+    """Return a root of diag(m) - mm', the covariance of one draw from these shares."""
     root = np.sqrt(shares)
     return np.asarray(np.diag(root) - np.outer(shares, root))
 
 
 def margins(table: Vector, sizes: tuple[int, int]) -> tuple[Vector, Vector]:
-    """The two margins of a table whose cells are in one row."""
+    """Return the two margins of a table whose cells are in one row."""
     square = table.reshape(sizes)
     return square.sum(axis=1), square.sum(axis=0)
 
 
 def margin_sums(sizes: tuple[int, int]) -> Matrix:
-    """The map from the cells of a table to both of its margins."""
+    """Return the map from the cells of a table to both of its margins."""
     rows = np.kron(np.eye(sizes[0]), np.ones((1, sizes[1])))
     columns = np.kron(np.ones((1, sizes[0])), np.eye(sizes[1]))
     return np.vstack([rows, columns])
 
 
-# How much heavier a rule weighs than anything that was observed.
+# The weight of a constraint relative to any observation.
 _RULE = 1e4
 
 
 def nearest_table(known: Moments, fixed: tuple[Matrix, Vector] | None = None) -> Vector:
-    """Cells of 0 or more that sum to one, or whose sums (a map of them) are fixed."""
+    """Return the nearest non-negative table that sums to one or, if given, meets the
+    `fixed` sums.
+    """
     from scipy.optimize import nnls
 
     size = known.mean.size
     basis = contrasts(size)
     free = basis.T @ known.covariance @ basis
-    # Least eigenvalues may round to 0 where a model knows something for sure.
+    # The smallest eigenvalues may round to 0 where a model is certain.
     free += np.eye(size - 1) * (1e-9 * np.trace(free) / (size - 1) + 1e-18)
     whiten = np.linalg.solve(np.linalg.cholesky(free), basis.T)
     rules, sums = (np.ones((1, size)), np.ones(1)) if fixed is None else fixed
@@ -137,11 +134,11 @@ def nearest_table(known: Moments, fixed: tuple[Matrix, Vector] | None = None) ->
 
 
 Known = Sequence[tuple[float, Moments]]
-"""What is known of a table, in several ways with their weights, which sum to one."""
+"""Estimates of one table with their weights, which sum to one."""
 
 
 def averaged_table(known: Known, fixed: tuple[Matrix, Vector] | None = None) -> Vector:
-    """The nearest table of each, averaged."""
+    """Return the weighted average of each estimate's nearest table."""
     found = [weight * nearest_table(one, fixed) for weight, one in known]
     return np.asarray(np.sum(found, axis=0))
 
@@ -149,7 +146,7 @@ def averaged_table(known: Known, fixed: tuple[Matrix, Vector] | None = None) -> 
 def consistent_tables(
     known: Mapping[Pair, Known], sizes: Sequence[int]
 ) -> tuple[dict[Pair, Vector], list[Vector]]:
-    """Tables of all pairs with the same margins, and these margins."""
+    """Return tables of all pairs that agree on the margins, and these margins."""
     shapes = {pair: (sizes[pair[0]], sizes[pair[1]]) for pair in known}
     tables = {pair: averaged_table(one) for pair, one in known.items()}
     seen: list[list[Vector]] = [[] for _ in sizes]
@@ -167,14 +164,16 @@ def consistent_tables(
 _ROUNDING = 1e-12
 
 
-def averaged(plain: Moments, drawn: Shrunk) -> list[tuple[float, Moments]]:
-    """Both, with their weights."""
+def averaged(plain: Moments, drawn: TablePosterior) -> list[tuple[float, Moments]]:
+    """Return the `drawn` and the `plain` table with their weights."""
     weight = weight_of_model(plain, drawn)
     return [(weight, drawn), (1 - weight, plain)]
 
 
-def weight_of_model(plain: Moments, drawn: Shrunk) -> float:
-    """The weight of the drawn table beside the plain one."""
+def weight_of_model(plain: Moments, drawn: TablePosterior) -> float:
+    """Return the weight of the `drawn` table against the `plain` one, from their estimated
+    risks.
+    """
     basis = contrasts(plain.mean.size)
     noise = basis.T @ plain.covariance @ basis
     identity = np.eye(len(noise))
@@ -188,7 +187,7 @@ def weight_of_model(plain: Moments, drawn: Shrunk) -> float:
 
 
 def _freedom(table: Vector, covariance: Matrix, kept: Matrix, basis: Matrix) -> float:
-    """The degrees of freedom of a nearest table: those of its cells that are not cut off."""
+    """Return the degrees of freedom of a nearest table: those of its positive cells."""
     inside = np.flatnonzero(table > _ROUNDING)
     if inside.size < 2:
         return 0.0

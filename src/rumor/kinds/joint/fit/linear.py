@@ -1,24 +1,22 @@
 """Unbiased tables of several answers, in free coordinates, with their covariances.
 
-Margins and two-way tables of some parts as one vector of free coordinates.
+Margins and two-way tables of some parts form one vector of free coordinates. A margin of A values
+has A - 1 coordinates, those of an orthonormal basis of vectors that sum to zero; the interaction
+of two parts has (A - 1)(B - 1). The table of a pair follows from the margins of both and from its
+own interaction, so tables that share a part share its coordinates, and all estimates are
+consistent.
 
-A margin of A values has A - 1 coordinates, those of an orthonormal basis of vectors that sum to
-zero; what two parts have beside their margins has (A - 1)(B - 1). The table of a pair follows from
-the margins of both and from its own interaction, so tables that share a part share its coordinates:
-whatever is estimated in them is consistent.
+The estimate of all tables uses every report and has an exact covariance. Each component of the
+mechanism gives an unbiased estimate of the table of its own parts. The covariance of the counts
+follows from the probabilities that two cells are in one report. The estimates observe shared
+coordinates and are averaged by their precision, so a margin that some respondents were asked for
+alone improves the table that others were asked for.
 
-The unbiased estimate of all tables, from every report, with its exact covariance.
-
-Each component of the mechanism gives an unbiased estimate of the table of its own parts. The
-covariance of the counts follows from the chances that two cells are in one report. All of them are
-observations of the same coordinates and are averaged by their precision, so a margin that some were
-asked for alone mends the table that others were asked for.
-
-A table from two answers that were randomised apart, where reports of one person are known.
-
-With each answer by randomised response, a pair of reports is one of A times B outputs, and its
-channel is the product of the two. So the inverse is, and x = (M^-1 (x) M^-1) o is unbiased, o being
-how often each pair of outputs came. Its covariance is that of the outputs, which are multinomial.
+A table is also estimated from two answers that were randomised apart, where reports of one person
+are known. With each answer by randomised response, a pair of reports is one of A times B outputs,
+and its channel is the product of the two. So is the inverse, and x = (M^-1 (x) M^-1) o is
+unbiased, o being the frequency of each pair of outputs. Its covariance is that of the outputs,
+which are multinomial.
 """
 
 from __future__ import annotations
@@ -41,7 +39,7 @@ Pair = tuple[int, int]
 
 @functools.lru_cache(maxsize=64)
 def contrasts(size: int) -> Matrix:
-    """Columns that are orthonormal and sum to zero (Helmert's)."""
+    """Return orthonormal columns that sum to zero (Helmert's)."""
     found = np.zeros((size, size - 1))
     for column in range(1, size):
         found[:column, column - 1] = 1.0
@@ -52,7 +50,7 @@ def contrasts(size: int) -> Matrix:
 
 
 class TableCoordinates:
-    """The coordinates of all margins and all two-way tables of parts of these sizes."""
+    """The coordinates of all margins and all two-way tables of parts of the given sizes."""
 
     def __init__(self, sizes: Sequence[int]) -> None:
         self.sizes = tuple(sizes)
@@ -67,7 +65,9 @@ class TableCoordinates:
         self.count = start
 
     def seen_by(self, asks: Sequence[int]) -> tuple[Rows, Matrix]:
-        """Which coordinates a table of these parts has, and the map from the table to them."""
+        """Return the coordinates of a table of the parts `asks`, and the map from the table
+        to them.
+        """
         places, maps = [], []
         for group in self.places:
             if set(group) <= set(asks):
@@ -83,7 +83,9 @@ class TableCoordinates:
         return whole
 
     def table(self, pair: Pair) -> tuple[Rows, Matrix, Vector]:
-        """The coordinates of a pair's table, the map from them to its cells, and what is added."""
+        """Return the coordinates of a pair's table, the map from them to its cells, and the
+        offset.
+        """
         one, other = (contrasts(self.sizes[part]) for part in pair)
         rows, columns = one.shape[0], other.shape[0]
         flat_rows, flat_columns = np.full((rows, 1), 1 / rows), np.full((columns, 1), 1 / columns)
@@ -95,12 +97,12 @@ class TableCoordinates:
         return places, maps, np.full(rows * columns, 1 / (rows * columns))
 
     def margin(self, part: int) -> tuple[Rows, Matrix, Vector]:
-        """The same of a margin."""
+        """Return the coordinates of a margin, the map from them to its shares, and the offset."""
         size = self.sizes[part]
         return self.places[(part,)], contrasts(size), np.full(size, 1 / size)
 
 
-# What is not known at all: as much as any coordinate of a table can be.
+# The prior standard deviation of an unobserved coordinate: the largest a table can have.
 _NOTHING_KNOWN = 1.0
 
 
@@ -113,13 +115,13 @@ class Moments:
 
     @functools.cached_property
     def deviation(self) -> Vector:
-        """The standard error of each."""
+        """The standard errors of the shares."""
         return np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
 
 
 @dataclass(frozen=True)
-class Seen:
-    """An unbiased estimate of the table of some parts."""
+class ObservedTable:
+    """An unbiased estimate of the table of the parts `asks`."""
 
     asks: tuple[int, ...]
     table: Moments
@@ -127,18 +129,18 @@ class Seen:
 
 @dataclass(frozen=True)
 class Linear:
-    """All tables at once: their coordinates, estimated together."""
+    """A joint estimate of the coordinates of all tables."""
 
     coordinates: TableCoordinates
     mean: Vector
     covariance: Matrix
 
     def pair(self, pair: Pair) -> Moments:
-        """The table of two parts, its cells in one row."""
+        """Return the table of two parts, its cells in one row."""
         return self._of(*self.coordinates.table(pair))
 
     def margin(self, part: int) -> Moments:
-        """The shares of one part's values."""
+        """Return the shares of one part's values."""
         return self._of(*self.coordinates.margin(part))
 
     def _of(self, places: Rows, maps: Matrix, added: Vector) -> Moments:
@@ -146,8 +148,8 @@ class Linear:
         return Moments(added + maps @ self.mean[places], maps @ own @ maps.T)
 
 
-def linear(sizes: Sequence[int], seen: Sequence[Seen]) -> Linear:
-    """The average of what was seen, by precision."""
+def linear(sizes: Sequence[int], seen: Sequence[ObservedTable]) -> Linear:
+    """Return the average of the observed tables `seen`, weighted by precision."""
     coordinates = TableCoordinates(sizes)
     precision = np.zeros((coordinates.count, coordinates.count))
     weighted = np.zeros(coordinates.count)
@@ -162,20 +164,20 @@ def linear(sizes: Sequence[int], seen: Sequence[Seen]) -> Linear:
     return Linear(coordinates, covariance @ weighted, covariance)
 
 
-def seen_in(counted: Sequence[ComponentCounts]) -> list[Seen]:
-    """What the counts of each component say of its table, where there are some."""
+def observed_tables(counted: Sequence[ComponentCounts]) -> list[ObservedTable]:
+    """Return the observed table of each component with reports."""
     found = []
     for one in counted:
         if one.reports:
             oracle = one.component.oracle
             mean = oracle.unbiased(one.tally, one.reports)
             covariance = oracle.covariance(project(mean), one.reports)
-            found.append(Seen(one.component.asks, Moments(mean, covariance)))
+            found.append(ObservedTable(one.component.asks, Moments(mean, covariance)))
     return found
 
 
 Rates = tuple[tuple[float, float], tuple[float, float]]
-"""Hit and miss of either mechanism."""
+"""The hit and miss probabilities of either mechanism."""
 
 
 def linked_table(counts: Tally, rates: Rates) -> Moments:
@@ -189,7 +191,7 @@ def linked_table(counts: Tally, rates: Rates) -> Moments:
 
 
 def linked_inverse(sizes: tuple[int, ...], rates: Rates) -> Matrix:
-    """Return what a pair of outputs (columns) adds to the estimate of each cell (rows)."""
+    """Return the term that a pair of outputs (columns) adds to the estimate of each cell (rows)."""
     return np.kron(*(np.linalg.inv(channel) for channel in _channels(sizes, rates)))
 
 

@@ -1,1 +1,1 @@
-"""Frequencies and means of keys."""
+"""The estimators of frequencies and means of keys."""

@@ -1,15 +1,14 @@
 """Linear and maximum likelihood estimates of keys, in closed form.
 
-Linear estimates of keys: frequencies, and frequencies times means, with their covariances.
+The linear estimates are of frequencies f and of products s = f m (frequency times mean), with
+their covariances.
 
-The identified maximum likelihood of a key's shares, in closed form.
-
-A key has three states: held and rounded up, held and rounded down, not held, with shares
-(f + s)/2, (f - s)/2 and 1 - f. There are three outputs, so the likelihood is identified: its
-maximum is the linear inverse where all three shares come out non-negative, and otherwise
-lies on an edge of the triangle, where the score is a quadratic. No iteration is needed.
-(The four-state model of Horigome, Kikuchi and Yu splits "not held" in two and is not
-identified: its mean depends on where the iteration starts, even with infinite data.)
+A key has three states: present and rounded up, present and rounded down, absent, with shares (f +
+s)/2, (f - s)/2 and 1 - f. There are three outputs, so the likelihood is identified: its maximum is
+the linear inverse where all three shares are non-negative, and otherwise lies on an edge of the
+triangle, where the score is a quadratic. No iteration is needed. (The four-state model of
+Horigome, Kikuchi and Yu splits "absent" in two and is not identified: its mean depends on where
+the iteration starts, even with infinite data.)
 """
 
 from __future__ import annotations
@@ -34,7 +33,9 @@ class LinearKeys:
 
     @classmethod
     def of(cls, counts: KeyCounts, rates: KeyRates, prior: float = 0.0) -> LinearKeys:
-        """From counts; `prior` is added to each of the three when variances are plugged in."""
+        """Return the estimates from `counts`; variances use the counts with `prior` added
+        to each.
+        """
         trials = np.maximum(counts.trials, 1).astype(np.float64)
         plus, minus = counts.plus / trials, counts.minus / trials
         gain, sign_gain = rates.gain, rates.sign_gain
@@ -50,23 +51,25 @@ class LinearKeys:
         return cls(f, s, var_f, var_s, covariance)
 
     def rows(self, rows: Rows) -> LinearKeys:
-        """Of some keys."""
+        """Return the estimates of the keys `rows`."""
         columns = (self.f, self.s, self.var_f, self.var_s, self.covariance)
         return LinearKeys(*(column[rows] for column in columns))
 
     def mean_variance(self) -> Vector:
-        """The variance of s / f to first order, at the estimates clipped to what is possible."""
+        """Return the first-order variance of s / f, at the estimates clipped to the
+        possible range.
+        """
         f = np.where(self.f > 0, self.f, np.nan)
         m = np.clip(self.s / f, -1, 1)
         return np.asarray((self.var_s - 2 * m * self.covariance + m**2 * self.var_f) / f**2)
 
 
-# (f, s) at the two ends of each edge: minus absent, plus absent, everybody holds the key.
+# (f, s) at the two ends of each edge: minus absent, plus absent, everybody has the key.
 _EDGES = (((0.0, 0.0), (1.0, 1.0)), ((0.0, 0.0), (1.0, -1.0)), ((1.0, -1.0), (1.0, 1.0)))
 
 
 def most_likely(counts: KeyCounts, rates: KeyRates) -> tuple[Vector, Vector]:
-    """The maximum-likelihood f and s of every key; NaN where there is no report."""
+    """Return the maximum-likelihood f and s of every key; NaN where there is no report."""
     keys = LinearKeys.of(counts, rates)
     f, s = keys.f.copy(), keys.s.copy()
     inside = (np.abs(s) <= f) & (f <= 1)
@@ -86,13 +89,14 @@ def most_likely(counts: KeyCounts, rates: KeyRates) -> tuple[Vector, Vector]:
 
 
 def _outputs(rates: KeyRates, f: float, s: float) -> Vector:
-    """P(+), P(-) and P(nothing) at f and s."""
+    """Return P(+), P(-) and P(nothing) at f and s."""
     seen, tilt = rates.miss + rates.gain * f, rates.sign_gain * s
     return np.array([(seen + tilt) / 2, (seen - tilt) / 2, 1 - seen])
 
 
 def _candidates(seen: Vector, origin: Vector, slope: Vector) -> list[Vector]:
-    """Where the likelihood along an edge can be largest: its ends and the roots of the score.
+    """Return the points of an edge that can maximise the likelihood: its ends and the score's
+    roots.
 
     The score is the sum of c A / (a + A t) over the outputs; cleared of denominators it is
     quadratic in t.

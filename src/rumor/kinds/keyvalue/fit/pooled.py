@@ -1,30 +1,26 @@
 """The default estimate of keys: posterior means under priors that keys share.
 
-What each key's reports say on their own: the likelihood of (f, m) on a grid of its own.
+The likelihood of a key's (f, m) is computed on a grid of the key's own, which spans five standard
+deviations around the maximum, within [0, 1] x [-1, 1]. The likelihood is that of the three counts
+(+, -, nothing); all values are scaled to [-1, 1].
 
-The grid of a key spans five standard deviations around its likeliest point, within
-[0, 1] x [-1, 1], so that it is as fine as the key is known. The likelihood is that of the
-three counts (+, -, nothing); everything here is on the scale where values lie in [-1, 1].
+The priors are learned from all keys at once (empirical Bayes), in the coordinates a = logit f and
+b = 2 atanh m (the logit of the share of pluses):
 
-Priors that keys share, and how they are learned from all keys at once (empirical Bayes).
+- shares: a ~ N(mu, sa2), or f uniform; - means: b given a ~ N(curve(a), t2), or m uniform. The
+curve is piecewise linear between knots; its second differences have prior precision `stiffness`,
+its heights `_RIDGE`.
 
-In the coordinates a = logit f and b = 2 atanh m (the logit of the share of pluses):
-- shares: a ~ N(mu, sa2), or f uniform;
-- means:  b given a ~ N(curve(a), t2), or m uniform. The curve is piecewise linear between
-  knots; its second differences have prior precision `stiffness`, its heights `_RIDGE`.
-The prior of a key's b is widened by how well the curve itself is known where the key lies,
-so that nothing is claimed where only rare keys, which say little, could have shaped it.
+The prior of a key's b is widened by the variance of the curve at the key's share, so that a curve
+shaped only by rare keys, which have little information, has little influence. The parameters are
+learned by expectation-maximisation over the keys' own grids. Four pseudo-keys of variance 1 keep
+variances away from zero.
 
-Learned by expectation-maximisation over the keys' own grids. Four pseudo-keys of variance
-1 keep variances away from zero.
-
-The default key-value estimate: posterior means under priors that the data choose among.
-
-Keys inform each other where they resemble each other, and must not be hurt where they do
-not. So several priors are learned (rumor.kinds.keyvalue.fit.pooled), from keys treated
-apart to a smooth curve of means over shares, stiff or flexible. Each is judged by how well
-it predicts keys that it was not learned from (five folds); the answers are averaged with
-the weights that these predictions earn. Priors of means must earn more than those without.
+Keys inform each other where they resemble each other, and must not be hurt where they do not. So
+several priors are learned, from keys treated apart to a smooth curve of means over shares, stiff
+or flexible. Each is scored by how well it predicts keys that it was not learned from (five folds),
+and the posterior means are averaged with the weights of these predictions. Priors with a curve of
+means begin with lower weights than those without.
 """
 
 from __future__ import annotations
@@ -61,7 +57,7 @@ class KeyGrid:
 
     @classmethod
     def of(cls, counts: KeyCounts, rates: KeyRates) -> KeyGrid:
-        """The grids of some keys."""
+        """Return the grids of the keys with these `counts`."""
         keys = LinearKeys.of(counts, rates, prior=0.5)
         sd_f = np.sqrt(keys.var_f)
         f_hat, s_hat = most_likely(counts, rates)
@@ -81,12 +77,12 @@ class KeyGrid:
         return len(self.f)
 
     def take(self, keys: NDArray[np.integer]) -> KeyGrid:
-        """The grids of these keys."""
+        """Return the grids of the `keys` with these indices."""
         return KeyGrid(*(getattr(self, field.name)[keys] for field in fields(self)))
 
 
 def log_likelihood(counts: KeyCounts, rates: KeyRates, f: Cube, m: Cube) -> Cube:
-    """The log-likelihood of each key's counts at its f (K, F) and m (K, M), largest 0."""
+    """Return the log-likelihood of each key's counts at its f (K, F) and m (K, M), largest 0."""
     plus, minus = (c.astype(np.float64)[:, None, None] for c in (counts.plus, counts.minus))
     nothing = (counts.trials - counts.plus - counts.minus).astype(np.float64)
     seen = rates.miss + rates.gain * f
@@ -110,7 +106,7 @@ KNOTS = np.array([-4.0, -2.5, -1.0, 0.5, 2.0, 3.5])
 _RIDGE = 0.15
 _PSEUDO_KEYS = 4.0
 _START_VARIANCE = 3.0
-# A curve through scattered keys is not trusted below this variance when it is smoothed.
+# The smallest scatter of the means around the curve when the curve is smoothed.
 _LEAST_SPREAD = 0.3
 _LOG_2_PI = float(np.log(2 * np.pi))
 
@@ -129,11 +125,13 @@ class LogitGrid:
 
     @cached_property
     def base(self) -> Cube:
-        """The likelihood with the Jacobian of b."""
+        """The log-likelihood with the Jacobian of b."""
         return self.grid.likelihood + self.log_db[:, None, :]
 
     def posterior(self, prior: Prior) -> tuple[Cube, Vector]:
-        """Each key's posterior over its cells, and its log-evidence (up to the key's constant)."""
+        """Return each key's posterior over its cells, and its log marginal likelihood up to
+        a constant.
+        """
         if prior.curve is None:
             log = self.grid.likelihood - np.log(2.0)
         else:
@@ -154,14 +152,14 @@ class LogitGrid:
 
 @dataclass(frozen=True)
 class MeanCurve:
-    """Where b is expected given a: heights at the knots, scatter, and how well they are known."""
+    """The expectation of b given a: heights at the knots, scatter, and the heights' covariance."""
 
     heights: Vector = field(default_factory=lambda: np.zeros(KNOTS.size))
     scatter: float = _START_VARIANCE
     covariance: Cube = field(default_factory=lambda: np.zeros((KNOTS.size, KNOTS.size)))
 
     def at(self, basis: Cube) -> tuple[Cube, Cube]:
-        """Centre and variance of b at points given by their hats (K, F, knots)."""
+        """Return centre and variance of b at points given by their hats (K, F, knots)."""
         spread = self.scatter + np.einsum("kfi,kfi->kf", basis @ self.covariance, basis)
         return basis @ self.heights, np.asarray(spread)
 
@@ -174,7 +172,7 @@ class Prior:
     curve: MeanCurve | None = None
 
     def log_share(self, keys: LogitGrid) -> Cube:
-        """The log-density of f at the grid."""
+        """Return the log-density of f at the grid."""
         if self.share is None:
             return np.zeros_like(keys.a)
         mu, variance = self.share
@@ -186,7 +184,7 @@ FLAT = Prior()
 
 
 def hats(a: Cube) -> Cube:
-    """The weights of the two knots around each point; constant beyond the outer ones."""
+    """Return the weights of the two knots around each point; constant beyond the outer knots."""
     inside = np.clip(a, KNOTS[0], KNOTS[-1])
     left = np.clip(np.searchsorted(KNOTS, inside, side="right") - 1, 0, KNOTS.size - 2)
     part = (inside - KNOTS[left]) / (KNOTS[left + 1] - KNOTS[left])
@@ -199,7 +197,7 @@ def hats(a: Cube) -> Cube:
 def learned(
     keys: LogitGrid, stiffness: float | None, rounds: int, start: Prior | None = None
 ) -> Prior:
-    """The prior that these keys share; without a stiffness, of shares alone."""
+    """Return the prior learned from these `keys`; without a `stiffness`, of shares alone."""
     if start is None:
         weights, _ = keys.posterior(FLAT)
         mu = float((weights.sum(axis=2) * keys.a).sum() / len(keys.grid))
@@ -226,8 +224,8 @@ def learned(
         scatter = (max(squares, 0.0) + _PSEUDO_KEYS) / (count + _PSEUDO_KEYS)
         covariance = np.zeros_like(gram)
         if turn == rounds - 1:
-            # Keys whose own reports say little about b (their posterior is as wide as the
-            # prior) say as little about the curve: the missing-information principle.
+            # Keys whose own reports have little information on b (a posterior as wide as the prior)
+            # have as little on the curve: the missing-information principle.
             first = moments[:, :, 1].sum(axis=1)
             known = np.clip(1 - (moments[:, :, 2].sum(axis=1) - first**2) / scatter, 0, 1)
             informed = flat_hats.T @ (flat_hats * (mass * known[:, None]).reshape(-1, 1))
@@ -239,13 +237,13 @@ def learned(
 
 @dataclass(frozen=True)
 class _Model:
-    """A family of priors: how stiff its curve is, and the log of its weight before any data."""
+    """A family of priors: the stiffness of its curve, and its log weight before any data."""
 
     stiffness: float | None
     log_weight: float
 
 
-# Stiffer curves say more and are believed first; all together weigh about e**-2 of "shares".
+# Stiffer curves have higher prior weights; all curves together weigh about e**-2 of "shares".
 MODELS: Mapping[str, _Model] = {
     "apart": _Model(None, 0.0),
     "shares": _Model(None, 0.0),
@@ -254,17 +252,17 @@ MODELS: Mapping[str, _Model] = {
     "bend": _Model(0.5, -5.0),
 }
 _ROUNDS, _FOLD_ROUNDS, _FOLDS = 25, 6, 5
-# Beyond this many keys a prior is learned from an even spread of them.
+# The largest number of keys that a prior is learned from; more are subsampled evenly.
 _MOST_LEARNED_FROM = 1000
-# Keys whose grids are held at a time: 0.3 MB each while they are worked on.
+# The number of keys whose grids are in memory at a time, 0.3 MB each.
 _CHUNK = 2000
-# A posterior at least this wide, relative to a uniform prior's variance, has learned nothing.
+# A posterior this wide, relative to a uniform prior's variance, counts as uninformed.
 _UNINFORMED = 0.8
 
 
 @dataclass(frozen=True)
-class Posterior:
-    """Posterior means of f and m (on [-1, 1]) and where a key's own reports say something."""
+class KeyPosterior:
+    """Posterior means of f and m (in [-1, 1]), and for which keys the reports are informative."""
 
     frequency: Vector
     mean: Vector
@@ -273,8 +271,8 @@ class Posterior:
     weights: Mapping[str, float]
 
 
-def posterior_means(counts: KeyCounts, rates: KeyRates, models: tuple[str, ...]) -> Posterior:
-    """Answers averaged over these models, by how well they predict."""
+def posterior_means(counts: KeyCounts, rates: KeyRates, models: tuple[str, ...]) -> KeyPosterior:
+    """Return posterior means averaged over `models`, weighted by their predictions."""
     sample = _sample(counts)
     keys = LogitGrid(KeyGrid.of(_taken(counts, sample), rates))
     priors = {name: _learn(keys, name, _ROUNDS) for name in models}
@@ -290,7 +288,7 @@ def posterior_means(counts: KeyCounts, rates: KeyRates, models: tuple[str, ...])
         known = var_f < _UNINFORMED / 12, var_m < _UNINFORMED / 3
         parts.append((answer[0], answer[1], *known))
     f, m, known_f, known_m = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return Posterior(f, m, known_f, known_m, weights)
+    return KeyPosterior(f, m, known_f, known_m, weights)
 
 
 def _taken(counts: KeyCounts, keys: NDArray[np.integer]) -> KeyCounts:
@@ -298,7 +296,9 @@ def _taken(counts: KeyCounts, keys: NDArray[np.integer]) -> KeyCounts:
 
 
 def _sample(counts: KeyCounts) -> NDArray[np.integer]:
-    """All keys, or an even spread of them, in the order of their counts: the folds' order."""
+    """Return all keys, or an even subsample, in the order of their counts, which forms the
+    folds.
+    """
     share = (counts.plus + counts.minus) / np.maximum(counts.trials, 1)
     order = np.argsort(-share, kind="stable")
     size = min(order.size, _MOST_LEARNED_FROM)
@@ -310,7 +310,9 @@ def _learn(keys: LogitGrid, name: str, rounds: int, start: Prior | None = None) 
 
 
 def _earned(keys: LogitGrid, priors: Mapping[str, Prior]) -> dict[str, float]:
-    """The weight of each model: its log-evidence on keys that it was not learned from."""
+    """Return the weight of each model: its log predictive density on keys it was not
+    learned from.
+    """
     count = len(keys.grid)
     # Keys are in order of their counts, so every fold has frequent and rare ones.
     fold = np.arange(count) % _FOLDS
@@ -328,7 +330,7 @@ def _earned(keys: LogitGrid, priors: Mapping[str, Prior]) -> dict[str, float]:
 
 
 def _means(keys: LogitGrid, prior: Prior) -> tuple[Vector, Vector, Vector, Vector]:
-    """Posterior means and variances of f and m."""
+    """Return posterior means and variances of f and m."""
     weights, _ = keys.posterior(prior)
     by_f, by_m = weights.sum(axis=2), weights.sum(axis=1)
     f, m = (by_f * keys.grid.f).sum(axis=1), (by_m * keys.grid.m).sum(axis=1)

@@ -1,10 +1,10 @@
-"""The published estimators of PrivKV and PrivKVM, kept as published to compare with.
+"""The published estimators of PrivKV and PrivKVM, kept for comparison.
 
-Calibration: Ye et al. 2019. Expectation-maximisation over four states: Horigome, Kikuchi
-and Yu ("Improvement of Local Differential Privacy algorithm PrivKV for key-value
-datasets"), from 1/4 each, until no share changes by more than the threshold. Two slips of
-the print are mended: reports are counted per key, and a mean is divided by the holders.
-Mechanisms that make no sign up have three states, which their counts do identify.
+Calibration: Ye et al. 2019. Expectation-maximisation over four states: Horigome, Kikuchi and Yu
+("Improvement of Local Differential Privacy algorithm PrivKV for key-value datasets"), from 1/4
+each, until no share changes by more than the threshold. Two misprints are corrected: reports are
+counted per key, and a mean is divided by the number of people with the key. Mechanisms that draw
+no random sign have three states, which their counts identify.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ Matrix = NDArray[np.float64]
 Iterate = Callable[[Matrix, Matrix], tuple[Matrix, int]]
 
 
-def calibrated(mechanism: PrivKV | PrivKVM, counts: KeyCounts) -> tuple[Vector, Vector]:
-    """Frequencies (not clipped) and means; frequencies are NaN after round 1 of PrivKVM.
+def calibrate(mechanism: PrivKV | PrivKVM, counts: KeyCounts) -> tuple[Vector, Vector]:
+    """Return frequencies (not clipped) and means; frequencies are NaN after round 1 of PrivKVM.
 
-    n1 = (N (p2 - 1) + n1') / (2 p2 - 1) of the N reports that show the key, likewise n2,
-    both clipped to [0, N]; the mean is (n1 - n2) / (n1 + n2).
+    n1 = (N (p2 - 1) + n1') / (2 p2 - 1) of the N reports that show the key, likewise n2, both
+    clipped to [0, N]; the mean is (n1 - n2) / (n1 + n2).
     """
     p1, p2 = mechanism.key_truth / exact.WORD, mechanism.value_truth / exact.WORD
     seen = (counts.plus + counts.minus).astype(np.float64)
@@ -46,7 +46,7 @@ def calibrated(mechanism: PrivKV | PrivKVM, counts: KeyCounts) -> tuple[Vector, 
 
 
 def responsibilities(channel: Matrix, theta: Matrix) -> NDArray[np.float64]:
-    """P(state | output) for every output and each row of shares: (..., outputs, states)."""
+    """Return P(state | output) for every output and each row of shares: (..., outputs, states)."""
     joint = theta[..., None, :] * channel.T
     return np.asarray(joint / joint.sum(axis=-1, keepdims=True))
 
@@ -58,10 +58,10 @@ def state_em(
     start: Vector | None = None,
     most: int = MOST_ROUNDS,
 ) -> tuple[Matrix, int]:
-    """The shares of the states for each row of output shares, and the rounds it took.
+    """Return the shares of the states for each row of `outputs`, and the number of iterations.
 
-    Each row stops on its own, as a run over one key would; `start` is 1/4 each of four states
-    by default.
+    Each row stops on its own, as a run over one key would; `start` defaults to 1/4 for each of
+    four states.
     """
     first = np.full(len(channel), 1 / len(channel)) if start is None else start
     theta = np.tile(first, (len(outputs), 1))
@@ -81,9 +81,9 @@ def state_em(
 def key_states(
     mechanism: KeyValueMechanism, counts: KeyCounts, iterate: Iterate = state_em
 ) -> tuple[Matrix, int]:
-    """The shares of a mechanism's states for every key (NaN where it was never asked).
+    """Return the shares of a mechanism's states for every key (NaN where no report covers the key).
 
-    `iterate` is `state_em`, told when to stop and where to begin.
+    `iterate` is `state_em` with its stopping rule and its start.
     """
     asked, channel = counts.trials > 0, mechanism.state_channel
     nothing = counts.trials - counts.plus - counts.minus
@@ -94,8 +94,10 @@ def key_states(
     return theta, rounds
 
 
-def of_states(theta: Matrix) -> tuple[Vector, Vector]:
-    """Frequencies and means of keys: the first two states are those of holders."""
+def frequencies_and_means(theta: Matrix) -> tuple[Vector, Vector]:
+    """Return frequencies and means of keys; the first two states are those of people with
+    the key.
+    """
     held = theta[:, 0] + theta[:, 1]
     with np.errstate(divide="ignore", invalid="ignore"):
         return held, np.asarray((theta[:, 0] - theta[:, 1]) / held)
@@ -104,6 +106,6 @@ def of_states(theta: Matrix) -> tuple[Vector, Vector]:
 def published_em(
     mechanism: KeyValueMechanism, counts: KeyCounts, threshold: float = THRESHOLD
 ) -> tuple[Vector, Vector, int]:
-    """Frequencies, means and the number of rounds of the published EM."""
+    """Return frequencies, means and the number of iterations of the published EM."""
     theta, rounds = key_states(mechanism, counts, functools.partial(state_em, threshold=threshold))
-    return *of_states(theta), rounds
+    return *frequencies_and_means(theta), rounds

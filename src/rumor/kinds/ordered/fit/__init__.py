@@ -1,1 +1,1 @@
-"""From the output counts of a channel with a window to the distribution of ordered answers."""
+"""The fit of a distribution of ordered answers to output counts of a channel with a window."""

@@ -1,8 +1,8 @@
-"""Single values that hold more than a smooth curve gives them.
+"""Atoms: single values with more weight than a smooth curve gives them.
 
-What an atom at x would gain under a fit is U^2/2V: U the derivative of the log-likelihood by its
-weight, V the information of that derivative once all other parameters have answered. An atom at
-an end of the range is expected (values outside the range go there) and cheap.
+The gain of an atom at x is U^2/2V: U the derivative of the log-likelihood by its weight, V the
+information of that derivative once all other parameters are re-optimised. An atom at an end of the
+range is expected (values outside the range go there) and cheap.
 """
 
 from __future__ import annotations
@@ -12,30 +12,30 @@ import math
 import numpy as np
 
 from rumor.core.types import Rows, Vector
-from rumor.kinds.ordered.fit.likelihood import Fit, Seen, likelihood_gradient, penalised
+from rumor.kinds.ordered.fit.likelihood import BandCounts, ShapeFit, likelihood_gradient, penalised
 from rumor.kinds.ordered.fit.shapes import Shape
 
 SURPRISE = 1.0
-"""What anything that is not smooth costs, besides its place."""
-# Where an atom lies is known up to values whose likelihood is within e^-12 of the best.
+"""The prior cost of anything that is not smooth, besides its place."""
+# Places of an atom are kept while their likelihood is within e^-12 of the best.
 _REACH = 12.0
 _PLACES = 41
 
 
 def place_costs(domain: int) -> Vector:
-    """How unlikely an atom at each value is beforehand, as minus a logarithm."""
+    """Return the prior cost of an atom at each value, as minus a logarithm."""
     found = np.full(domain, SURPRISE + math.log(2 * domain))
     found[[0, -1]] = SURPRISE + math.log(4)
     return found
 
 
-def gains(seen: Seen, member: Fit) -> tuple[Vector, Vector]:
-    """What an atom at each value would gain, and the weight that it would have."""
+def gains(seen: BandCounts, member: ShapeFit) -> tuple[Vector, Vector]:
+    """Return the gain of an atom at each value, and the weight that the atom would have."""
     pull = seen.adjoint(seen.counts / member.outputs) - seen.people
     crossed = seen.people * seen.adjoint(member.slopes / member.outputs[:, None])
     answered = ((crossed @ member.covariance) * crossed).sum(axis=1)
     information = seen.people * (seen.squares(1 / member.outputs) - 1) - answered
-    # Where the curve can do what an atom does there is nothing to gain.
+    # Where the curve can do what an atom does, the gain is zero.
     least = 1e-9 * seen.people
     gain = np.where((pull > 0) & (information > least), pull, 0.0)
     gain[list(member.shape.atoms)] = 0.0
@@ -43,24 +43,25 @@ def gains(seen: Seen, member: Fit) -> tuple[Vector, Vector]:
     return np.asarray(gain * weight / 2), np.asarray(weight)
 
 
-def with_atom(member: Fit, weight: float) -> Vector:
-    """A fit's parameters and those of one more atom of about this weight."""
+def with_atom(member: ShapeFit, weight: float) -> Vector:
+    """Return a fit's parameters and those of one more atom of about this `weight`."""
     share = min(max(weight, 1e-3), 0.9)
     shape, here = member.shape, member.parameters
     whole = np.logaddexp.reduce(np.append(shape.heights(here), here[shape.curve :]))
     return np.append(here, math.log(share / (1 - share)) + whole)
 
 
-def places(seen: Seen, member: Fit) -> list[tuple[Rows, Vector]]:
-    """For each atom of a fit the values that it may lie at, and how likely each is.
+def places(seen: BandCounts, member: ShapeFit) -> list[tuple[Rows, Vector]]:
+    """Return, for each atom of a fit, the values where it may lie, and their probabilities.
 
-    The atom is moved, all parameters answer in one step, and the likelihood that is reached
-    counts: that which the step foretells is far off where an atom is nearly all there is.
+    The atom is moved, all parameters are re-optimised in one step, and the likelihood that is
+    reached counts: the likelihood predicted by the step is far off where an atom has nearly all
+    the weight.
     """
     return [_places(seen, member, number) for number in range(len(member.shape.atoms))]
 
 
-def _places(seen: Seen, member: Fit, number: int) -> tuple[Rows, Vector]:
+def _places(seen: BandCounts, member: ShapeFit, number: int) -> tuple[Rows, Vector]:
     shape, home = member.shape, member.shape.atoms[number]
     heights = {home: penalised(seen, shape, member.parameters, member.outputs)}
     for direction in (-1, 1):
@@ -78,8 +79,8 @@ def _places(seen: Seen, member: Fit, number: int) -> tuple[Rows, Vector]:
     return values, np.asarray(likely / likely.sum())
 
 
-def answered(seen: Seen, member: Fit, moved: Shape) -> tuple[float, Vector]:
-    """A shape like that of a fit once all parameters answered in a step: likelihood, parameters."""
+def answered(seen: BandCounts, member: ShapeFit, moved: Shape) -> tuple[float, Vector]:
+    """Return likelihood and parameters of the shape `moved` after one step of all parameters."""
     here = member.parameters
     outputs = seen.forward(moved.frequency(here))
     height = penalised(seen, moved, here, outputs)

@@ -1,19 +1,15 @@
-"""The default estimate of a distribution: the average over all shapes, by their evidence.
+"""The default estimate of a distribution: the average over shapes, by marginal likelihood.
 
-Declared round numbers: part of the people round their answer to a mark, every so many values.
+Curves of several orders and strengths, atoms, steps, levels and declared heaps are fitted to the
+output counts. The estimate is the average of their distributions, each weighted by its marginal
+likelihood and its prior cost. Intervals are by the delta method, prior by prior, under the rough
+priors alone: a smooth prior denies features that the counts cannot show. The variance is the
+average of the priors' own variances plus the variance between them.
 
-A mark is then more frequent than its neighbours by a factor, which is a parameter like any other:
-where there are no heaps the factor is 1, or the laws without it have the weight, and nothing is
-lost. The data cannot warn of heaps that nobody declared (a window that spans whole spacings
-cannot see them).
-
-The distribution of ordered answers from the output counts: the average over all laws.
-
-Curves of several orders and strengths, atoms, and declared heaps are weighed by their evidence;
-the answer is the average of their laws, each weighed by its evidence and by what it costs
-beforehand. Intervals are by the delta method, law by law, under the rough laws alone: what the
-counts cannot see, a smooth law denies without reason. The variance is the average of the laws'
-own and that between them.
+Heaps are declared round numbers: some people round their answer to a multiple of a spacing. A
+round number is then more frequent than its neighbours by a factor, which is a parameter: without
+heaps the factor is 1, or the shapes without it have the weight, and nothing is lost. The data
+cannot warn of heaps that nobody declared (a window that spans whole spacings cannot see them).
 """
 
 from __future__ import annotations
@@ -26,14 +22,14 @@ import numpy as np
 from rumor.core.errors import InputError, format_value
 from rumor.core.types import Vector
 from rumor.kinds.ordered.fit.curve import interval_of, reached
-from rumor.kinds.ordered.fit.likelihood import Seen
-from rumor.kinds.ordered.fit.search import Member, possible
+from rumor.kinds.ordered.fit.likelihood import BandCounts
+from rumor.kinds.ordered.fit.search import Member, fit_shapes
 from rumor.kinds.ordered.fit.shapes import Marks
 from rumor.mechanisms.wave.band import Band
 
 
 def checked_spacings(spacings: object, domain: int) -> tuple[Marks, ...]:
-    """Pairs of a spacing and the place of the first mark, or the sentence that says why not."""
+    """Return pairs of a spacing and the place of the first round number, or raise an InputError."""
     rule = "round numbers are pairs of a spacing from 2 on and an offset from 0 to below it"
     if not isinstance(spacings, Sequence) or isinstance(spacings, str):
         raise InputError(f"{rule}; got {format_value(spacings)}")
@@ -45,7 +41,7 @@ def checked_spacings(spacings: object, domain: int) -> tuple[Marks, ...]:
         whole = all(isinstance(part, (int, np.integer)) for part in pair)
         if not whole or spacing < 2 or not 0 <= first < spacing:
             raise InputError(f"{rule}; got {format_value(pair)}")
-        if first + spacing < domain:  # else there is one mark at most: an atom, no heaps
+        if first + spacing < domain:  # one round number alone would be an atom, not a heap
             found.append(Marks(int(spacing), int(first)))
     return tuple(dict.fromkeys(found))
 
@@ -56,19 +52,20 @@ _Linear = Callable[[Vector], Vector]
 
 
 def fit_ordered(band: Band, counts: object, spacings: Sequence[tuple[int, int]] = ()) -> OrderedFit:
-    """The distribution behind the counts of a channel's outputs.
+    """Return the distribution behind the counts of a channel's outputs.
 
-    `spacings` are declared round numbers: pairs of a spacing in bins and the first mark's bin.
+    `spacings` are declared round numbers: pairs of a spacing in bins and the first round number's
+    bin.
     """
-    seen = Seen(band, counts)
+    seen = BandCounts(band, counts)
     declared = checked_spacings(spacings, band.domain)
-    return OrderedFit(seen, possible(seen, declared))
+    return OrderedFit(seen, fit_shapes(seen, declared))
 
 
 class OrderedFit:
-    """An estimated distribution over the bins 0..D-1, and how well each part of it is known."""
+    """An estimated distribution over the bins 0..D-1, with the covariance of its functionals."""
 
-    def __init__(self, seen: Seen, members: list[Member]) -> None:
+    def __init__(self, seen: BandCounts, members: list[Member]) -> None:
         self.domain, self.people = seen.domain, seen.people
         self.members = members
         scores = np.array([member.score for member in members])
@@ -84,7 +81,7 @@ class OrderedFit:
 
     @property
     def heaps_matter(self) -> bool:
-        """Whether the counts speak for some of the declared round numbers."""
+        """Whether the counts support some of the declared round numbers."""
         declared = np.array(
             [
                 any(isinstance(extra, Marks) for extra in member.fit.shape.extras)
@@ -94,7 +91,7 @@ class OrderedFit:
         return bool(self._weights[declared].sum() > _SURE)
 
     def linear(self, functional: Vector) -> tuple[Vector, Vector]:
-        """The value and the standard deviation of v'f, for a vector v or for columns of several."""
+        """Return value and standard deviation of v'f, for a vector v or for several columns."""
         columns = np.asarray(functional, dtype=np.float64)
         if columns.ndim not in (1, 2) or len(columns) != self.domain:
             raise InputError(
@@ -105,7 +102,9 @@ class OrderedFit:
         return self._known(lambda law: columns.T @ law, lambda law: squared.T @ law)
 
     def _known(self, applied: _Linear, squared: _Linear) -> tuple[Vector, Vector]:
-        """Values and standard deviations of functionals v'f, given as f -> v'f and f -> (v^2)'f."""
+        """Return values and standard deviations of functionals v'f, given as f -> v'f and f
+        -> (v^2)'f.
+        """
         value = applied(self.frequency)
         total = np.zeros(np.shape(value))
         for member, weight in self._floored():
@@ -133,15 +132,16 @@ class OrderedFit:
 
     @cached_property
     def cdf(self) -> tuple[Vector, Vector]:
-        """The share up to and with each bin, and its standard deviation."""
+        """Return the share up to and including each bin, and its standard deviation."""
         return self._known(_sums, _sums)
 
     def quantile(self, share: float, z: float) -> tuple[float, float, float]:
-        """Where the distribution function reaches a share, and the ends of an interval.
+        """Return the bin position where the distribution function reaches `share`, with its
+        interval.
 
         In bins on [0, D]: bin x covers [x, x + 1), evenly. `z` is the normal quantile of the
-        level. The interval holds every place at which the band of the distribution function
-        (made monotone: never narrower) has the share within it.
+        level. The interval contains every place at which the band of the distribution function
+        (made monotone: never narrower) contains the share.
         """
         values, deviations = self.cdf
         margin = z * deviations

@@ -1,31 +1,30 @@
 """Intervals of shares that hold whatever the distribution is.
 
-An interval's two ends as linear estimates: a centre and a standard deviation for each.
-
-Where the answer is a sum of known means, both ends have one centre. Where it is bounded, the
-lower end estimates something that is never larger than the answer, the upper end something that
-is never smaller. Ends of different people add up: centres by their weights, variances by the
-squares of those.
-
-Intervals of shares that hold whatever the distribution: no smoothness, any number of atoms.
+Neither smoothness nor a number of atoms is assumed. An interval has two ends, each a linear
+estimate with a centre and a standard deviation. Where the answer is a sum of known means, both
+ends have one centre. Where it is bounded, the lower end estimates something that is never larger
+than the answer, the upper end something that is never smaller. Ends of different people add up:
+centres by their weights, variances by the squares of those.
 
 Some weights w of the outputs have the expectation (M'w)'f. If M'w is nowhere below the indicator
-of a set, that is never less than the set's share, so that w's mean plus z standard errors is an
-upper end; a lower end is the mirror image. (Donoho, Statistical estimation and optimal recovery,
-1994, and Armstrong and Kolesar, Optimal inference in a class of regression models, 2018, bound
-the bias on both sides at once, by its worst case. Here each end errs on its own safe side and
-pays for the people who are near the set's edge, not for those who might be.)
+of a set, the expectation is never less than the set's share, so that w's mean plus z standard
+errors is an upper end; a lower end is the mirror image. (Donoho, Statistical estimation and
+optimal recovery, 1994, and Armstrong and Kolesar, Optimal inference in a class of regression
+models, 2018, bound the bias on both sides at once, by its worst case. Here each end errs on its
+own safe side and is widened by the people who are near the set's edge, not by those who might be.)
 
 M'w is the indicator with a ramp at each edge, of a length called reach: outside of the set for the
 upper end, inside for the lower one. A short ramp counts few people wrongly, a long one has little
-noise. The reach with the best end under the fitted law is taken, best at a level of 95 % (at 50 %
-the best would be some 15 % shorter, and ends of several levels might cross): the fit decides how
-long an interval is, never whether it holds.
+noise. The reach with the best end under the fitted distribution is taken, best at a level of 95%
+(at 50% the best would be some 15% shorter, and ends of several levels might cross): the fit
+decides how long an interval is, never whether it holds.
 
 For given M'w = v the weights of least variance are known. Outputs one window apart differ by
+
     w(x + W) - w(x) = (v(x + 1) - v(x)) / (p - q),
+
 so that w is known up to a constant for each class of outputs modulo W, and the variance is least
-where all classes have one mean. O(Y) for each set and reach.
+where all classes have one mean. This takes O(Y) steps for each set and reach.
 """
 
 from __future__ import annotations
@@ -69,10 +68,10 @@ class Sides:
         return cls(*_added(low), *_added(high))
 
     def ends(self, z: float, limits: tuple[float, float] = (0.0, 1.0)) -> tuple[Vector, Vector]:
-        """Return both ends, `z` standard deviations from centres that lie within the `limits`.
+        """Return both ends, `z` standard deviations from centres clipped to the `limits`.
 
         Noise moves a centre beyond the limits, where no share is; the ends around the nearest
-        share there is are never shorter than those around the centre, cut off.
+        possible share are never shorter than the clipped ends around the centre.
         """
         return (
             np.clip(np.clip(self.low, *limits) - z * self.low_deviation, *limits),
@@ -92,21 +91,21 @@ def _added(parts: Sequence[tuple[float, Vector, Vector]]) -> tuple[Vector, Vecto
     return centre, np.sqrt(variance)
 
 
-# How many standard deviations a reach is chosen for.
+# The number of standard deviations at which the reach is chosen.
 _Z = 1.96
-# By how much an end lies further away whose reach the same reports have chosen: the reach that is
-# best under the fit is the luckier one too (measured on a wide gap, where all reaches are alike).
+# The factor by which an end is moved outwards, since the reports that choose its reach also favour
+# it (measured on a wide gap, where all reaches are alike).
 _CHOSEN = 1.1
-# Each reach is so many times the one before it.
+# The ratio of neighbouring reaches.
 _RATIO = 1.5
-# The shortest reach is this part of the range: a shorter one gains nothing that could be seen.
+# The shortest reach as a part of the range; a shorter one gains nothing visible.
 _SHORTEST = 256
-# So many reports of the even law are added to the fitted one (Agresti and Coull 1998): outputs
-# that few reports have seen keep their noise.
+# The number of uniform reports added to the fitted distribution (Agresti and Coull 1998), so that
+# outputs with few reports keep their noise.
 _ADDED = 4.0
-# The distribution function is bounded at so many positions, and between them by its order.
+# The number of positions at which the distribution function is bounded; monotone in between.
 _PLACES = 128
-# Sets are taken so many at a time, which keeps their weights in the processor's cache.
+# The number of sets that are handled at a time, whose weights fit the processor's cache.
 _TOGETHER = 128
 _Ramp = Callable[[Vector, float], Vector]
 
@@ -126,7 +125,7 @@ class Bounds:
         self._reaches = sorted({int(np.ceil(shortest * _RATIO**k)) for k in range(steps)})
 
     def shares(self, inner: Mask, outer: Mask) -> Sides:
-        """Return the ends of shares of columns of sets: at least `inner`, at most `outer`.
+        """Return the ends of the shares of columns of sets: at least `inner`, at most `outer`.
 
         The two differ in positions of which only a part is asked for.
         """
@@ -148,13 +147,14 @@ class Bounds:
 
     @functools.cached_property
     def cdf(self) -> Sides:
-        """The ends of the share up to and with each position."""
+        """Return the ends of the share up to and including each position."""
         domain = self._band.domain
         every = -(-domain // _PLACES)
         places = np.append(np.arange(every - 1, domain - 1, every), domain - 1)
         sets = np.arange(domain)[:, None] <= places
         found = self.shares(sets, sets)
-        # Above a position that is not among them lies the one after it, below the one before.
+        # A position in between has the upper end of the next one, and the lower end of the one
+        # before.
         above = np.searchsorted(places, np.arange(domain), side="left")
         below = np.searchsorted(places, np.arange(domain), side="right") - 1
         nothing = below < 0
@@ -168,7 +168,8 @@ class Bounds:
     def _best(self, ramp: _Ramp, far: Vector, z: float) -> tuple[Vector, Vector]:
         """Return estimates and deviations at the reach whose end, `z` away, is best for each set.
 
-        The best upper end (z above 0) is the least expected one, the best lower end the largest.
+        The best upper end (z above 0) is the smallest expected one, the best lower end the
+        largest.
         """
         tried = np.array([self._estimated(ramp(far, reach)) for reach in self._reaches])
         expected = tried[:, 2] + z * tried[:, 1]
@@ -177,7 +178,7 @@ class Bounds:
         return tried[best, 0, sets], tried[best, 1, sets] * np.where(best > 0, _CHOSEN, 1.0)
 
     def _estimated(self, wanted: Vector) -> Vector:
-        """Return estimate, standard deviation and expectation of each of some functionals."""
+        """Return estimate, standard deviation and expectation of each functional in `wanted`."""
         weights = unbiased_weights(self._band, wanted, self._outputs)
         estimate = self._seen @ weights / self._people
         mean = self._outputs @ weights
@@ -199,7 +200,7 @@ def unbiased_weights(band: Band, wanted: Vector, outputs: Vector) -> Vector:
     chances = np.pad(outputs, (0, padded - band.outcomes)).reshape(rows, band.window)
     middle = np.einsum("rc,rck->ck", chances, weights) / chances.sum(axis=0)[:, None]
     found = (weights - middle).reshape(padded, columns)[: band.outcomes]
-    # M'1 = 1: one constant is left, and one position says which.
+    # M'1 = 1: one constant is left, which one position determines.
     return np.asarray(found + (wanted[0] - band.adjoint(found)[0]))
 
 
@@ -208,7 +209,7 @@ def _parts(columns: int) -> list[slice]:
 
 
 def _far_from(sets: Mask) -> Vector:
-    """Return how far each position is from the nearest one of a set; infinite of an empty set."""
+    """Return the distance of each position from the nearest one of a set; infinite for no set."""
     place = np.arange(len(sets), dtype=np.float64)[:, None]
     before = np.maximum.accumulate(np.where(sets, place, -np.inf), axis=0)
     after = np.minimum.accumulate(np.where(sets, place, np.inf)[::-1], axis=0)[::-1]

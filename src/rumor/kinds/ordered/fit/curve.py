@@ -1,20 +1,19 @@
 """Quantiles: a distribution function, inverted, with intervals and differences.
 
-Where a distribution function reaches a share: a place on the line from 0 to D.
+Positions are on the line from 0 to D: position x covers [x, x + 1), evenly, so that the
+distribution function is a broken line through its values.
 
-Position x covers [x, x + 1), evenly, so that the function is a broken line through its values.
+A quantile is where the distribution function reaches a share. Its interval contains every place at
+which the function's own interval contains the share, so the interval is as long as the function is
+flat there: in a gap between two groups of people as long as the gap, on a value that many people
+have of no length at all. A standard error cannot express that, and none is averaged: the
+distribution function of a population is the weighted mean of its groups', and is inverted like any
+other.
 
-A distribution function that is inverted: quantiles, their intervals, and their differences.
-
-A quantile is where the distribution function reaches a share. Its interval holds every place at
-which the function's own interval has the share within it, so it is as long as the function is flat
-there: in a gap between two groups of people as long as the gap, on a value that many hold of no
-length at all. No standard error says that, and none is averaged: the distribution function of a
-population is the weighted mean of its groups', and is inverted like any other.
-
-Two quantiles differ by d where two places d apart can each be the quantile: the sum of how far
-the share lies from both functions, in standard deviations and squared, is then like a chi-squared
-number with one degree of freedom once the best such places are taken (the other is the place).
+Two quantiles differ by d where two places d apart can each be the quantile: the sum of the squared
+distances of the share from both functions, in standard deviations, is then like a chi-squared
+number with one degree of freedom once the best such places are taken (the other degree is the
+place).
 """
 
 from __future__ import annotations
@@ -32,13 +31,13 @@ from rumor.mechanisms.wave.scale import Scale
 
 
 def reached(frequency: Vector, share: float) -> float:
-    """Return where the running sums of some shares reach one."""
+    """Return the place where the running sums of `frequency` reach `share`."""
     sums = np.concatenate([[0.0], np.cumsum(frequency)])
     return crossing(sums, min(_checked(share), float(sums[-1])))
 
 
 def interval_of(low: Vector, high: Vector, share: float) -> tuple[float, float]:
-    """Return the first and the last place at which a function's interval holds a share.
+    """Return the first and the last place at which a function's interval contains a share.
 
     `low` and `high` are the ends of the intervals at the end of every position. They are made
     monotone first, which makes none of them shorter.
@@ -56,7 +55,7 @@ def _checked(share: float) -> float:
 
 
 def crossing(edges: Vector, share: float) -> float:
-    """Return the first place on [0, D] at which a rising broken line reaches a share."""
+    """Return the first place on [0, D] at which the rising broken line `edges` reaches `share`."""
     after = int(np.searchsorted(edges, share, side="left"))
     if after == 0:
         return 0.0
@@ -67,7 +66,7 @@ def crossing(edges: Vector, share: float) -> float:
 
 
 def crossing_last(edges: Vector, share: float) -> float:
-    """Return the last place at which a rising broken line is at most a share."""
+    """Return the last place at which the rising broken line `edges` is at most `share`."""
     after = int(np.searchsorted(edges, share, side="right"))
     if after == len(edges):
         return float(len(edges) - 1)
@@ -77,25 +76,27 @@ def crossing_last(edges: Vector, share: float) -> float:
     return after - 1 + float((share - edges[after - 1]) / rise)
 
 
-# On a line whose answers are spread within positions, a quantile is looked for at so many places.
+# The number of places at which a quantile is evaluated, where answers spread within positions.
 _PLACES = 512
 
 
 @dataclass(frozen=True, eq=False)
-class Curve:
-    """A distribution function: its answer, and the ends of its value at every position."""
+class CumulativeCurve:
+    """A distribution function: its estimate, and the ends of its value at every position."""
 
     scale: Scale
     frequency: Vector
-    """The answer: the share of every position."""
+    """The estimated share of every position."""
     sides: Sides
-    """The ends of the share up to and with each position."""
+    """The ends of the share up to and including each position."""
     spread: bool = True
-    """Whether answers are spread evenly within a position, where it holds more than one value."""
+    """Whether answers are spread evenly within a position that holds more than one value."""
 
     @classmethod
-    def weighted(cls, curves: Sequence[Curve], weights: Sequence[float]) -> Curve:
-        """Return the distribution function of the weighted mean of different people's."""
+    def weighted(
+        cls, curves: Sequence[CumulativeCurve], weights: Sequence[float]
+    ) -> CumulativeCurve:
+        """Return the distribution function of the weighted mean of groups of different people."""
         scale = curves[0].scale
         if any(list(each.scale.middles) != list(scale.middles) for each in curves):
             raise InputError(
@@ -110,10 +111,11 @@ class Curve:
         )
 
     @classmethod
-    def pooled(cls, curves: Sequence[Curve]) -> Curve:
-        """Return the distribution function of one population from several sources of it.
+    def pooled(cls, curves: Sequence[CumulativeCurve]) -> CumulativeCurve:
+        """Return the distribution function of one population from several sources.
 
-        Each source has the weight of its noise, one for the whole function: so it stays one.
+        Each source is weighted by its precision, one weight for the whole function, so the result
+        is a distribution function.
         """
         weights = np.array([1 / each.variance for each in curves])
         return cls.weighted(curves, (weights / weights.sum()).tolist())
@@ -125,7 +127,7 @@ class Curve:
         return float((sides.low_deviation**2 + sides.high_deviation**2)[:-1].mean() / 2)
 
     def quantile(self, share: float, z: float) -> tuple[float, float, float]:
-        """Return the value that a share of answers does not exceed, and its interval's ends."""
+        """Return the value that the `share` of answers does not exceed, with its interval."""
         point = reached(self.frequency, share)
         first, last = interval_of(*self.sides.ends(z), share)
         points = point, min(first, point), max(last, point)
@@ -138,25 +140,25 @@ class Curve:
         return middle, low, high
 
     def position(self, share: float) -> int:
-        """Return the position in which the answer reaches a share."""
+        """Return the position of the quantile at `share`."""
         return min(int(reached(self.frequency, share)), self.scale.domain - 2)
 
     def up_to_names(self, positions: Sequence[int]) -> list[str]:
-        """Return the names of all answers up to these positions."""
+        """Return the names of the events "answer is at most ...", by position."""
         return self.scale.up_to_names(positions)
 
-    def less(self, other: Curve, share: float, z: float) -> tuple[float, float, float]:
-        """Return this quantile of a share less the `other` one, and the interval's ends."""
+    def less(self, other: CumulativeCurve, share: float, z: float) -> tuple[float, float, float]:
+        """Return this quantile at `share` less that of `other`, with the interval."""
         value = self.quantile(share, z)[0] - other.quantile(share, z)[0]
         low, high = self.places(share).less(other.places(share), z)
         return value, min(low, value), max(high, value)
 
-    def p_value(self, other: Curve, share: float) -> float:
-        """Return how often chance alone moves the quantiles of a share apart as far as this."""
+    def p_value(self, other: CumulativeCurve, share: float) -> float:
+        """Return the p-value of the difference between the quantiles of `self` and `other`."""
         return self.places(share).p_value(other.places(share))
 
     def places(self, share: float) -> Places:
-        """Return where the quantile of a share may lie, and how far each place is from it."""
+        """Return the places where the quantile at `share` may lie, with their z-scores."""
         edges = Sides(*(np.concatenate([[0.0], each]) for each in vars(self.sides).values()))
         scale = self.scale
         if scale.whole or not self.spread:
@@ -171,7 +173,7 @@ class Curve:
             np.interp(points, at, each) for each in vars(edges).values()
         )
         away = np.maximum(_over(share - high, off_high), _over(low - share, off_low))
-        # A place stands for all up to the next ones.
+        # A place stands for all places up to the next one.
         half = scale.unit * (points[1] - points[0]) / 2
         worth = scale.at(points)
         return Places(worth - half, worth + half, away)
@@ -179,14 +181,14 @@ class Curve:
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """Places at which a quantile may lie: from what to what, and how many deviations away."""
+    """The places where a quantile may lie, as pieces of the line with their z-scores."""
 
     first: Vector
     last: Vector
     away: Vector
 
     def less(self, other: Places, z: float) -> tuple[float, float]:
-        """Return the ends of this quantile less the `other` one, `z` deviations wide."""
+        """Return the interval of this quantile less the `other` one, at the normal quantile `z`."""
         widest = max(z * z, float(self.away.min() ** 2 + other.away.min() ** 2))
         one, two = (each.nearer(math.sqrt(widest)) for each in (self, other))
         fits = one.away[:, None] ** 2 + two.away**2 <= widest
@@ -194,14 +196,14 @@ class Places:
         return float(low[fits].min()), float(high[fits].max())
 
     def nearer(self, most: float) -> Places:
-        """Return the places that are at most so many deviations away."""
+        """Return the places with a z-score of at most `most`."""
         kept = self.away <= most
         return Places(self.first[kept], self.last[kept], self.away[kept])
 
     def p_value(self, other: Places) -> float:
-        """Return how often chance alone moves two quantiles apart as far as this."""
-        # As `less` has it: 0 lies between the ends where places fit that differ by at most 0, and
-        # places that differ by at least 0.
+        """Return the p-value of the difference between two quantiles."""
+        # As in `less`: 0 is inside where there are places that differ by at most 0, and places that
+        # differ by at least 0.
         squares = np.concatenate([[np.inf], other.away**2, [np.inf]])
         up, down = np.minimum.accumulate(squares), np.minimum.accumulate(squares[::-1])[::-1]
         after = np.searchsorted(other.last, self.first, side="left") + 1
@@ -211,12 +213,12 @@ class Places:
 
 
 def _position(point: float) -> int:
-    """Return the position that has reached a point of the line; at its end, it has."""
+    """Return the position that contains a `point` of the line, or ends there."""
     return max(math.ceil(point) - 1, 0)
 
 
 def _over(distance: Vector, deviation: Vector) -> Vector:
-    """Return distances in deviations, 0 where negative, infinite where nothing deviates."""
+    """Return `distance` over `deviation`, 0 where negative, infinite without deviation."""
     known = deviation > 0
     found = np.where(distance > 0, np.inf, 0.0)
     np.divide(np.maximum(distance, 0.0), deviation, out=found, where=known)

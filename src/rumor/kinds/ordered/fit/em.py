@@ -1,18 +1,17 @@
 """Published estimates of ordered answers: the linear mean, and EM for the distribution.
 
-The mean of ordered answers, unbiased and without any law behind it.
+The linear mean is unbiased, whatever the distribution. A report's expectation is linear in the
+value:
 
-A report's expectation is linear in the value:
     E[y | x] = q Y (Y - 1) / 2 + g (W x + W (W - 1) / 2),
-so the mean report, moved and stretched, is the mean value, whatever the distribution.
 
-Expectation-maximisation for the distribution of ordered answers, plain and smoothed.
+so the mean report, shifted and scaled, is the mean value.
 
-"em" and "ems" of Li, Wang, Lopuhaä-Zwakenberg, Li and Škorić, Estimating Numerical Distributions
-under Local Differential Privacy (2020), with their start, their smoothing (1-2-1, and 2-1 at the
-ends) and their stopping rule: when the log-likelihood rises by less than a tolerance, which the
-paper sets to e^epsilon / 1000 for "em" and 1 / 1000 for "ems". For any channel: all that is
-needed are its products.
+Expectation-maximisation for the distribution comes plain ("em") and smoothed ("ems"): Li, Wang,
+Lopuhaä-Zwakenberg, Li and Škorić, Estimating Numerical Distributions under Local Differential
+Privacy (2020), with their start, their smoothing (1-2-1, and 2-1 at the ends) and their stopping
+rule: when the log-likelihood rises by less than a tolerance, which the paper sets to e^epsilon /
+1000 for "em" and 1 / 1000 for "ems". Both run on any channel with its two matrix products.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from rumor.mechanisms.wave.band import Band
 
 
 def linear_mean(band: Band, counts: object) -> tuple[float, float]:
-    """The mean in bins (of the bins' numbers 0..D-1), and its standard error."""
+    """Return the mean in bins (of the bins' numbers 0..D-1), and its standard error."""
     seen = checked_outputs(band, counts)
     people = float(seen.sum())
     outputs = np.arange(band.outcomes)
@@ -47,20 +46,20 @@ _TOLERANCE = 1e-3
 _MOST = 10_000
 
 
-class Channel(Protocol):
-    """What takes values to outputs."""
+class LinearChannel(Protocol):
+    """A channel with the two matrix products that expectation-maximisation needs."""
 
     @property
     def domain(self) -> int:
-        """How many values there are."""
+        """The number of values."""
         ...
 
     def forward(self, weights: Vector, /) -> Vector:
-        """A distribution over the values as that of the outputs."""
+        """Return the distribution of outputs for the distribution `weights` of values."""
         ...
 
     def adjoint(self, weights: Vector, /) -> Vector:
-        """The transpose."""
+        """Return the transposed product with `weights`, which has an entry for each output."""
         ...
 
 
@@ -72,22 +71,26 @@ class WrittenOut:
 
     @property
     def domain(self) -> int:
-        """The rows."""
+        """The number of rows."""
         return len(self.matrix)
 
     def forward(self, weights: Vector) -> Vector:
-        """By the matrix."""
+        """Return the distribution of outputs, by the matrix."""
         return weights @ self.matrix
 
     def adjoint(self, weights: Vector) -> Vector:
-        """By its transpose."""
+        """Return the transposed product, by the matrix."""
         return self.matrix @ weights
 
 
 def em(
-    channel: Channel, counts: Vector, *, tolerance: float = _TOLERANCE, iterations: int = _MOST
+    channel: LinearChannel,
+    counts: Vector,
+    *,
+    tolerance: float = _TOLERANCE,
+    iterations: int = _MOST,
 ) -> Vector:
-    """The distribution of largest likelihood, or how near it the stopping rule lets one come.
+    """Return the distribution of largest likelihood, as near as the stopping rule gets.
 
     The paper's tolerance is e^epsilon / 1000.
     """
@@ -95,14 +98,22 @@ def em(
 
 
 def ems(
-    channel: Channel, counts: Vector, *, tolerance: float = _TOLERANCE, iterations: int = _MOST
+    channel: LinearChannel,
+    counts: Vector,
+    *,
+    tolerance: float = _TOLERANCE,
+    iterations: int = _MOST,
 ) -> Vector:
-    """The same with neighbours averaged after every iteration."""
-    return _iterated(channel, counts, tolerance, iterations, smoothed)
+    """Return the result of EM with neighbours averaged after every iteration."""
+    return _iterated(channel, counts, tolerance, iterations, average_neighbours)
 
 
 def _iterated(
-    channel: Channel, counts: Vector, tolerance: float, most: int, after: Callable[[Vector], Vector]
+    channel: LinearChannel,
+    counts: Vector,
+    tolerance: float,
+    most: int,
+    after: Callable[[Vector], Vector],
 ) -> Vector:
     domain = channel.domain
     if domain < 2:
@@ -132,8 +143,8 @@ def _iterated(
     return here
 
 
-def smoothed(law: Vector) -> Vector:
-    """Every value averaged with its neighbours, 1-2-1; 2-1 at the ends."""
+def average_neighbours(law: Vector) -> Vector:
+    """Return every value averaged with its neighbours, 1-2-1; 2-1 at the ends."""
     found = np.empty_like(law)
     found[1:-1] = (law[:-2] + 2 * law[1:-1] + law[2:]) / 4
     found[0] = (2 * law[0] + law[1]) / 3

@@ -1,10 +1,10 @@
-"""What a distribution's estimate will be off by, before anybody is asked.
+"""The expected errors of a distribution's estimate, for plans.
 
-At a flat distribution and for a law of the log-density's roughness, the linear Bayes estimate has
-the covariance S = (C^-1 + n I)^-1: C the law's covariance of the shares, I the information of one
-report. Two laws, of order 1 and 2, stand for what distributions are like; what is told is the
-geometric mean of the two. Of many values the first 128 equal parts are computed: the errors
-hardly depend on how finely a range is cut.
+At a uniform distribution, and with a prior on the roughness of the log-density, the linear Bayes
+estimate has the covariance S = (C^-1 + n I)^-1: C the prior covariance of the shares, I the
+information of one report. Two priors, of order 1 and 2, represent usual distributions; the
+forecast is the geometric mean of the two. Domains of more than 128 values are replaced by 128
+equal parts: the errors hardly depend on how finely a range is divided.
 """
 
 from __future__ import annotations
@@ -19,17 +19,19 @@ from rumor.core.types import Vector
 from rumor.mechanisms.wave.band import Band
 
 _LARGEST = 128
-# Order and strength of the laws.
+# Order and strength of the priors.
 _LAWS = ((1, 0.05), (2, 0.01))
 _RIDGE = 0.01
 FOUND = 0.82
-"""What comes is less than the two laws say, since atoms, steps and levels are found where there
-are some: measured by benchmarks/ordered_forecast.py, on laws that judge nothing else."""
+"""The ratio of actual to forecast errors, below 1 since atoms, steps and levels are detected.
+
+Measured by benchmarks/ordered_forecast.py, on distributions used for nothing else.
+"""
 
 
 @dataclass(frozen=True, eq=False)
-class Forecast:
-    """Errors to expect of so many people."""
+class ErrorForecast:
+    """The errors to expect from a number of reports."""
 
     w1: float
     """The mean distance of the distribution functions (Wasserstein's), as a part of the range."""
@@ -37,18 +39,20 @@ class Forecast:
     """The standard error of the linear mean, in bins."""
     domain: int
     deviations: Vector
-    """Of the distribution function at equal steps over the range, both ends included."""
+    """The standard errors of the distribution function at equal steps, both ends included."""
 
     def quantile(self, share: float) -> float:
-        """The error to expect of a quantile, in bins, where the distribution is nearly flat."""
+        """Return the standard error of a quantile, in bins, where the distribution is
+        nearly uniform.
+        """
         if not 0 <= share <= 1:
             raise InputError(f"a quantile's share must be from 0 to 1; got {share!r}")
         steps = np.linspace(0.0, 1.0, self.deviations.size)
         return self.domain * float(np.interp(share, steps, self.deviations))
 
 
-def forecast(band: Band, people: float) -> Forecast:
-    """The errors that so many reports of a channel leave."""
+def forecast(band: Band, people: float) -> ErrorForecast:
+    """Return the errors that `people` reports of the channel `band` leave."""
     if not (isinstance(people, (int, float)) and 0 < people < math.inf):
         raise InputError(f"people must be a number above 0; got {format_value(people)}")
     small = _coarse(band)
@@ -61,11 +65,11 @@ def forecast(band: Band, people: float) -> Forecast:
     distance = FOUND * math.exp(distances)
     even = np.full(band.domain, 1 / band.domain)
     error = mean_error(band, even) / math.sqrt(people)
-    return Forecast(distance, error, band.domain, deviations)
+    return ErrorForecast(distance, error, band.domain, deviations)
 
 
 def _coarse(band: Band) -> Band:
-    """The same channel over 128 values where it has more: as wide a part, the same odds."""
+    """Return the channel over at most 128 values: equal relative window, equal odds."""
     if band.domain <= _LARGEST:
         return band
     odds = band.inside / band.outside
@@ -75,7 +79,7 @@ def _coarse(band: Band) -> Band:
 
 
 def _deviations(band: Band, people: float, order: int, strength: float) -> Vector:
-    """The standard deviation of the distribution function after each value but the last."""
+    """Return the standard deviation of the distribution function after each value but the last."""
     size = band.domain
     even = np.full(size, 1 / size)
     differences = np.diff(np.eye(size), order, axis=0)
@@ -85,7 +89,7 @@ def _deviations(band: Band, people: float, order: int, strength: float) -> Vecto
     prior = slope @ law @ slope
     matrix = band.matrix()
     information = people * (matrix.T @ (matrix / band.forward(even)[:, None]))
-    # (C^-1 + I)^-1 without inverting C, which knows that shares sum to one.
+    # (C^-1 + I)^-1 without inverting C, which is singular as shares sum to one.
     after = prior @ np.linalg.inv(np.eye(size) + information @ prior)
     sums = np.tril(np.ones((size, size)))
     spread = np.einsum("ij,jk,ik->i", sums, after, sums)[:-1]
@@ -93,7 +97,7 @@ def _deviations(band: Band, people: float, order: int, strength: float) -> Vecto
 
 
 def mean_error(band: Band, held: Vector) -> float:
-    """Return the standard deviation of one report's linear mean, in bins, of values `held` so."""
+    """Return the standard deviation of one report's linear mean, in bins, for the shares `held`."""
     outputs = np.arange(band.outcomes)
     law = band.forward(held)
     middle = float(law @ outputs)

@@ -1,19 +1,18 @@
-"""The likelihood of output counts: its maximum under a smoothness prior, and its evidence.
+"""The likelihood of output counts: its penalised maximum, and the marginal likelihood.
 
-What was seen: the output counts, and the channel's products onto them.
+The data are the output counts, with the channel's products onto them. Where there are thousands of
+outputs, neighbours are counted together in blocks: a window's two ends still show where it begins,
+since a block that holds an end is covered in proportion, and the cost of a fit falls with the
+number of blocks.
 
-Where there are thousands of outputs, neighbours are counted together: a window's two ends still
-show where it begins, since the block that holds an end is met in proportion, and the cost of a
-fit falls with the number of blocks.
+With f the distribution of the values, m = M f and J the derivative of m by all parameters t, the
+penalised likelihood c' log m - t'Qt/2 of the counts c has
 
-The most plausible parameters of a shape, and the evidence of its law.
-
-With f the law of the values, m = M f and J the derivative of m by all parameters t, the penalised
-likelihood c' log m - t'Qt/2 of the counts c has
     gradient J'(c/m) - Q t,    expected information n J' diag(1/m) J + Q.
-It is raised by Newton's steps, or by those of Fisher scoring where it does not bend down, halved
-until they rise. The evidence is Laplace's: the penalised likelihood at the top, plus half of
-log |Q| less log |information|.
+
+It is maximised by Newton's steps, or by Fisher scoring where it is not concave, halved until they
+increase it. The marginal likelihood (evidence) is Laplace's: the penalised likelihood at the
+maximum, plus half of log |Q| less log |information|.
 """
 
 from __future__ import annotations
@@ -30,13 +29,13 @@ from rumor.core.types import Vector
 from rumor.kinds.ordered.fit.shapes import Shape
 from rumor.mechanisms.wave.band import Band
 
-# So many outputs are kept apart; blocks are never longer than this part of a window.
+# Up to _OUTPUTS outputs stay separate; blocks are never longer than this part of a window.
 _OUTPUTS = 1500
 _WINDOW_PART = 8
 
 
 def checked_outputs(band: Band, counts: object) -> Vector:
-    """The counts of a channel's outputs as numbers, or the sentence that says what is wrong."""
+    """Return the counts of a channel's outputs as floats, checked to be counts."""
     rule = f"counts must be one number for each of the {band.outcomes:,} outputs"
     try:
         seen = np.asarray(counts)
@@ -60,7 +59,7 @@ def checked_outputs(band: Band, counts: object) -> Vector:
     return numbers
 
 
-class Seen:
+class BandCounts:
     """Counts of outputs, or of blocks of neighbouring outputs, and the channel onto them."""
 
     def __init__(self, band: Band, counts: object) -> None:
@@ -72,7 +71,7 @@ class Seen:
         self._spare = self.size * self.block - band.outcomes
         self.counts = self._blocks(whole)
         self.width = self._blocks(np.ones(band.outcomes))
-        """How many outputs each block has."""
+        """The number of outputs in each block."""
 
     def _blocks(self, outputs: Vector) -> Vector:
         if self.block == 1:
@@ -81,12 +80,14 @@ class Seen:
         return np.asarray(padded.reshape(self.size, self.block, *outputs.shape[1:]).sum(axis=1))
 
     def forward(self, weights: Vector) -> Vector:
-        """M f, of one law."""
+        """Return M f, for one distribution of values."""
         total = float(weights.sum())
         return np.asarray(self.within(weights) + self.band.outside * total * self.width)
 
     def within(self, weights: Vector) -> Vector:
-        """(M - q 11') f, of one law or of a column of each of several: the windows' part of M."""
+        """Return (M - q 11') f, the windows' part of M, for one distribution or for several
+        columns.
+        """
         band = self.band
         sums = np.cumsum(weights, axis=0)
         found = np.empty((self.size * self.block, *weights.shape[1:]))
@@ -100,18 +101,18 @@ class Seen:
         return found
 
     def adjoint(self, weights: Vector) -> Vector:
-        """M' z, of one vector over the blocks or of a column of each of several."""
+        """Return M' z, for one vector over the blocks or for several columns."""
         whole = weights if self.block == 1 else np.repeat(weights, self.block, axis=0)
         return self.band.adjoint(whole[: self.band.outcomes])
 
     def column(self, value: int) -> Vector:
-        """The law of the outputs of one value."""
+        """Return the distribution of the outputs of one `value`."""
         single = np.full(self.band.outcomes, self.band.outside)
         single[value : value + self.band.window] = self.band.inside
         return self._blocks(single)
 
     def squares(self, weights: Vector) -> Vector:
-        """For every value x the sum over blocks of M[., x]^2 z."""
+        """Return, for every value x, the sum over blocks of M[., x]^2 z."""
         band, z = self.band, weights
         base, both = band.outside, self.width * z
         found = base * base * float(self.width @ both) + 2 * base * (
@@ -119,19 +120,19 @@ class Seen:
         )
         met = self._met(both)
         if self.block > 1:
-            # The two blocks in which a window ends are met in part.
+            # The two blocks in which a window ends are covered in part.
             for part, block in self._ends():
                 met -= part * (self.width[block] - part) * z[block]
         return np.asarray(found + band.gain**2 * met)
 
     def _met(self, weights: Vector) -> Vector:
-        """The sums over the outputs of each window."""
+        """Return the sums over the outputs of each window."""
         whole = weights if self.block == 1 else np.repeat(weights, self.block)
         sums = np.concatenate([[0.0], np.cumsum(whole[: self.band.outcomes])])
         return np.asarray(sums[self.band.window :] - sums[: self.domain])
 
     def _ends(self) -> list[tuple[Vector, NDArray[np.intp]]]:
-        """How much of its first and of its last block each window meets, and which they are."""
+        """Return the parts of its first and last block that each window covers, and the blocks."""
         first = np.arange(self.domain)
         last = first + self.band.window - 1
         begun, ended = first // self.block, last // self.block
@@ -146,45 +147,45 @@ _HALVINGS = 25
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
-    """A shape at its most plausible."""
+class ShapeFit:
+    """A shape at its penalised maximum."""
 
     shape: Shape
     parameters: Vector
     information: Vector
     outputs: Vector
-    """M f."""
+    """The distribution of outputs, M f."""
     slopes: Vector
     """The derivative of M f by the parameters."""
     evidence: float
-    """Of the law and what is beside it, without what that costs beforehand."""
+    """The log marginal likelihood of the prior and the extras, without their prior cost."""
 
     @cached_property
     def frequency(self) -> Vector:
-        """The law of the values."""
+        """The distribution of the values."""
         return self.shape.frequency(self.parameters)
 
     @cached_property
     def covariance(self) -> Vector:
-        """Of the parameters."""
+        """The covariance of the parameters."""
         if not self.shape.size:
             return np.zeros((0, 0))
         return np.asarray(np.linalg.inv(self.information))
 
     @property
     def freedom(self) -> float:
-        """How many parameters the counts decide, rather than the law."""
+        """The effective number of parameters that the counts determine, rather than the prior."""
         return self.shape.size - float(np.sum(self.covariance * self.shape.precision))
 
 
-def penalised(seen: Seen, shape: Shape, parameters: Vector, outputs: Vector) -> float:
-    """The penalised log-likelihood."""
+def penalised(seen: BandCounts, shape: Shape, parameters: Vector, outputs: Vector) -> float:
+    """Return the penalised log-likelihood."""
     pull = float(parameters @ shape.precision @ parameters)
     return float(seen.counts @ np.log(outputs)) - pull / 2
 
 
-def slopes(seen: Seen, shape: Shape, parameters: Vector, outputs: Vector) -> Vector:
-    """The derivative of M f by the parameters."""
+def slopes(seen: BandCounts, shape: Shape, parameters: Vector, outputs: Vector) -> Vector:
+    """Return the derivative of M f by the parameters."""
     smooth, atoms = shape.cells(parameters)
     found = np.empty((seen.size, shape.size))
     if shape.curve:
@@ -197,16 +198,18 @@ def slopes(seen: Seen, shape: Shape, parameters: Vector, outputs: Vector) -> Vec
     return found
 
 
-def likelihood_gradient(seen: Seen, shape: Shape, parameters: Vector, outputs: Vector) -> Vector:
-    """The derivative of the log-likelihood by the parameters, without J."""
+def likelihood_gradient(
+    seen: BandCounts, shape: Shape, parameters: Vector, outputs: Vector
+) -> Vector:
+    """Return the derivative of the log-likelihood by the parameters, without J."""
     smooth, atoms = shape.cells(parameters)
     pull = seen.adjoint(seen.counts / outputs) - seen.people
     curve = shape.columns.T @ (smooth * pull)
     return np.concatenate([curve, atoms * pull[list(shape.atoms)]])
 
 
-def fit(seen: Seen, shape: Shape, starts: Sequence[Vector] = ()) -> Fit:
-    """Raise the penalised likelihood to its top, from the best start or from nothing."""
+def fit(seen: BandCounts, shape: Shape, starts: Sequence[Vector] = ()) -> ShapeFit:
+    """Maximise the penalised likelihood from the best of the `starts`, or from zero."""
     begun = [
         (penalised(seen, shape, start, outputs), number, start, outputs)
         for number, start in enumerate(starts or [np.zeros(shape.size)])
@@ -230,16 +233,16 @@ def fit(seen: Seen, shape: Shape, starts: Sequence[Vector] = ()) -> Fit:
     information = _information(seen, shape, outputs, slope)
     spread = np.linalg.slogdet(information)[1] if shape.size else 0.0
     evidence = height + (shape.determinant - float(spread)) / 2
-    return Fit(shape, here, information, outputs, slope, evidence)
+    return ShapeFit(shape, here, information, outputs, slope, evidence)
 
 
 def newton(
-    seen: Seen, shape: Shape, here: Vector, outputs: Vector, slope: Vector, gradient: Vector
+    seen: BandCounts, shape: Shape, here: Vector, outputs: Vector, slope: Vector, gradient: Vector
 ) -> Vector | None:
-    """Newton's step; None where the likelihood does not bend down in every direction.
+    """Return Newton's step; None where the likelihood is not concave.
 
-    With s the weights of all cells, C their derivatives' coefficients and h = s (M'(c/m) - n),
-    the second derivative is that of M f, scored, less C' diag(h) C - g a' - a g': g = C'h is the
+    With s the weights of all cells, C their derivatives' coefficients and h = s (M'(c/m) - n), the
+    second derivative is that of M f, scored, less C' diag(h) C - g a' - a g': g = C'h is the
     likelihood's gradient, a = C's.
     """
     from scipy.linalg.lapack import dposv
@@ -258,16 +261,16 @@ def newton(
     return None if broken else np.asarray(step)
 
 
-def _information(seen: Seen, shape: Shape, outputs: Vector, slope: Vector) -> Vector:
-    """The expected information."""
+def _information(seen: BandCounts, shape: Shape, outputs: Vector, slope: Vector) -> Vector:
+    """Return the expected information."""
     scaled = slope * np.sqrt(seen.people / outputs)[:, None]
     return np.asarray(scaled.T @ scaled + shape.precision)
 
 
 def _raised(
-    seen: Seen, shape: Shape, here: Vector, step: Vector, height: float
+    seen: BandCounts, shape: Shape, here: Vector, step: Vector, height: float
 ) -> tuple[Vector, Vector, float] | None:
-    """The step, halved until it rises; None where it does not."""
+    """Return the first halving of `step` that increases the likelihood; None if none does."""
     for halving in range(_HALVINGS):
         there = here + step * 0.5**halving
         outputs = seen.forward(shape.frequency(there))

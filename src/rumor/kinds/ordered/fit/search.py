@@ -1,12 +1,9 @@
-"""The search for shapes that the counts leave possible: curves, heaps, atoms, steps and levels.
+"""The search for shapes that the counts support: curves, heaps, atoms, steps and levels.
 
-All laws with the same columns and atoms beside them, each fitted as far as it matters.
-
-The laws that the counts leave possible: curves, heaps, atoms and steps, with their weights.
-
-Whatever is not smooth is added one at a time, the best first: that which leads to the best fit,
-rough or smooth, since an atom may buy smoothness. It stays while the summed evidence rises by
-more than it costs; the first that does not is averaged in all the same.
+For each set of extra columns and atoms, the priors of every order are fitted, as far as they
+matter. Whatever is not smooth is added one at a time, the best first: that which leads to the best
+fit, rough or smooth, since an atom may buy smoothness. It stays while the summed marginal
+likelihood rises by more than its prior cost; the first that does not is averaged in as well.
 """
 
 from __future__ import annotations
@@ -20,25 +17,25 @@ import numpy as np
 
 from rumor.core.types import Rows, Vector
 from rumor.kinds.ordered.fit import atoms, steps
-from rumor.kinds.ordered.fit.likelihood import Fit, Seen, fit
+from rumor.kinds.ordered.fit.likelihood import BandCounts, ShapeFit, fit
 from rumor.kinds.ordered.fit.shapes import Extra, Law, Level, Marks, Shape, Step, families
 from rumor.kinds.ordered.fit.staircase import MOST, staircase
 
-# An order is left once its evidence has fallen so far below its best.
+# An order is abandoned once its log marginal likelihood is this far below its best.
 _HOPELESS_BEHIND = 9.0
 _HOPELESS_BEHIND_ROUGH = 6.0
 
 
 @dataclass(frozen=True, eq=False)
-class Group:
-    """The fits of all laws with the same beside them, and what that costs beforehand."""
+class ShapeFits:
+    """The fits of all priors with one set of extra columns and atoms, and its prior cost."""
 
     extras: tuple[Extra, ...]
     atoms: tuple[int, ...]
-    fits: list[Fit]
+    fits: list[ShapeFit]
     cost: float
     room: float = 0.0
-    """The logarithm of at how many places, in effect, what is beside may lie."""
+    """The log of the effective number of places where the extras may lie."""
 
     @cached_property
     def scores(self) -> Vector:
@@ -48,29 +45,29 @@ class Group:
 
     @property
     def score(self) -> float:
-        """The logarithm of their summed weight."""
+        """The logarithm of the fits' summed weight."""
         return float(np.logaddexp.reduce(self.scores))
 
     @property
-    def best(self) -> Fit:
+    def best(self) -> ShapeFit:
         """The fit of the largest weight."""
         return self.fits[int(self.scores.argmax())]
 
 
 def climb(
-    seen: Seen,
+    seen: BandCounts,
     extras: tuple[Extra, ...] = (),
     atoms: tuple[int, ...] = (),
     cost: float = 0.0,
     starts: Mapping[Law, Vector] | None = None,
     hopeless: Set[Law] = frozenset(),
-) -> Group:
-    """The fits of every order, from the smoothest law on; `starts` are parameters to begin at.
+) -> ShapeFits:
+    """Fit every order, from the smoothest prior on; `starts` are parameters to begin at.
 
-    Laws that intervals rest on are fitted in any case, as far as they differ in evidence; those
-    that are `hopeless` are left out.
+    Priors that intervals rest on are fitted in any case, as far as they differ in marginal
+    likelihood; `hopeless` priors are left out.
     """
-    found: list[Fit] = []
+    found: list[ShapeFit] = []
     for family in families(seen.domain):
         floored = any(law.rough for law in family)
         best = rough = -np.inf
@@ -88,23 +85,23 @@ def climb(
             done = not floored or (law.rough and now.evidence < rough - _HOPELESS_BEHIND_ROUGH)
             if done and now.evidence < best - _HOPELESS_BEHIND:
                 break
-    return Group(extras, atoms, found, cost)
+    return ShapeFits(extras, atoms, found, cost)
 
 
 _FEWEST_VALUES = 5
 _MOST_ATOMS = 12
-# Steps are looked for under so many of the best fits.
+# The number of best fits under which steps are searched.
 _LOOKED_AT = 2
-# A curve that takes fewer parameters than this needs no staircase.
+# A curve with fewer effective parameters than this needs no staircase.
 _FREEDOM = 10.0
-# What is foretold to stay so far behind is not tried.
+# Extras predicted to stay this far behind are not tried.
 _CHANCE = 3.0
 _ALIKE = 0.7
-# A law whose evidence stays so far behind, were its gain twice what is foretold, is not fitted.
+# A prior that stays this far behind, even at twice its predicted gain, is not fitted.
 _HOPELESS = 25.0
-# On so few values two levels are tried, in whatever order the values lie.
+# On at most this many values, two levels are tried, whatever the order of the values.
 _FEW = 16
-# Laws below this part of the whole are left out.
+# Priors below this part of the total weight are left out.
 _LEAST = 1e-4
 
 Places = list[tuple[Rows, Vector]]
@@ -112,19 +109,19 @@ Places = list[tuple[Rows, Vector]]
 
 @dataclass(frozen=True, eq=False)
 class Member:
-    """One law that the counts leave possible."""
+    """One fitted shape with its weight."""
 
-    fit: Fit
+    fit: ShapeFit
     score: float
-    """The logarithm of its weight, up to a constant."""
+    """The logarithm of the shape's weight, up to a constant."""
     places: Places = field(default_factory=list)
-    """For each atom the values that it may lie at, and how likely each is."""
+    """The values where each atom may lie, with their probabilities."""
     moves: list[tuple[Vector, Vector]] = field(default_factory=list)
-    """For each step by how much the law differs where it may lie, and how likely each place is."""
+    """The changes of the distribution as each step moves, with their probabilities."""
 
     @cached_property
     def frequency(self) -> Vector:
-        """The law of the values, each atom and step spread over where it may lie."""
+        """The distribution of the values, each atom and step averaged over its places."""
         found, weights = self.fit.shape.cells(self.fit.parameters)
         for weight, (values, likely) in zip(weights, self.places, strict=True):
             np.add.at(found, values, weight * likely)
@@ -134,12 +131,12 @@ class Member:
         return np.asarray(found / found.sum())
 
 
-def possible(seen: Seen, declared: Sequence[Marks]) -> list[Member]:
-    """All laws of weight, with where their atoms lie."""
+def fit_shapes(seen: BandCounts, declared: Sequence[Marks]) -> list[Member]:
+    """Return all shapes with weight, and the places of their atoms."""
     groups = [climb(seen)]
     options = [(marks,) for marks in declared] + ([tuple(declared)] if len(declared) > 1 else [])
     for extras in options:
-        # Together they are as likely beforehand as that nobody rounds.
+        # All heaps together have the prior probability of no heaps.
         starts = _begun(groups[0], 0.0, len(extras))
         groups.append(climb(seen, extras, (), math.log(len(options)), starts))
     if _FEWEST_VALUES <= seen.domain <= _FEW:
@@ -153,13 +150,15 @@ def possible(seen: Seen, declared: Sequence[Marks]) -> list[Member]:
     return _weighed(seen, groups)
 
 
-def _leading(groups: list[Group]) -> Group:
+def _leading(groups: list[ShapeFits]) -> ShapeFits:
     return max(groups, key=lambda group: group.score)
 
 
-def _beside(seen: Seen, start: Group) -> list[Group]:
-    """Atoms and steps while the evidence rises, and those that do not raise it."""
-    found: list[Group] = []
+def _beside(seen: BandCounts, start: ShapeFits) -> list[ShapeFits]:
+    """Return the tried atoms and steps: those that raise the marginal likelihood, and the
+    last that does not.
+    """
+    found: list[ShapeFits] = []
     here = start
     while True:
         tried = [
@@ -181,7 +180,7 @@ def _beside(seen: Seen, start: Group) -> list[Group]:
 
 @dataclass(frozen=True, eq=False)
 class _Chosen:
-    """One more atom or step: what is fitted with it, and what it should come to."""
+    """One more atom or step: the set to be fitted, and its predicted score."""
 
     foretold: float
     extras: tuple[Extra, ...]
@@ -191,7 +190,7 @@ class _Chosen:
     hopeless: frozenset[Law] = frozenset()
 
 
-def _atom(seen: Seen, group: Group) -> _Chosen | None:
+def _atom(seen: BandCounts, group: ShapeFits) -> _Chosen | None:
     if len(group.atoms) == _MOST_ATOMS:
         return None
     costs = atoms.place_costs(seen.domain) - math.log(len(group.atoms) + 1)
@@ -220,7 +219,7 @@ def _atom(seen: Seen, group: Group) -> _Chosen | None:
     return _Chosen(float(reached[law][value]), group.extras, found, cost, starts, hopeless)
 
 
-def _step(seen: Seen, group: Group) -> _Chosen | None:
+def _step(seen: BandCounts, group: ShapeFits) -> _Chosen | None:
     count = len(steps.at(group.extras))
     if count == MOST:
         return None
@@ -239,8 +238,8 @@ def _step(seen: Seen, group: Group) -> _Chosen | None:
     return _Chosen(best, extras, group.atoms, group.cost + more, starts)
 
 
-def _levels(seen: Seen, plain: Group) -> list[Group]:
-    """Two levels, the higher of which has any number of values: the most frequent ones.
+def _levels(seen: BandCounts, plain: ShapeFits) -> list[ShapeFits]:
+    """Return fits with two levels, the higher of which holds the most frequent values.
 
     On few values answers such as "two of five, by halves" are neither smooth nor steps.
     """
@@ -251,12 +250,12 @@ def _levels(seen: Seen, plain: Group) -> list[Group]:
         extra = Level(tuple(sorted(order[:count].tolist())))
         sets = math.log(seen.domain - 1) + math.log(math.comb(seen.domain, count))
         level = fit(seen, Shape(seen.domain, law, (extra,)))
-        found.append(Group((extra,), (), [level], atoms.SURPRISE + sets))
+        found.append(ShapeFits((extra,), (), [level], atoms.SURPRISE + sets))
     return found
 
 
-def _stairs(seen: Seen, leading: Group) -> list[Group]:
-    """All laws on top of the best staircase, where that has a chance."""
+def _stairs(seen: BandCounts, leading: ShapeFits) -> list[ShapeFits]:
+    """Return the fits of all priors on top of the best staircase, if it may win."""
     if leading.best.freedom < _FREEDOM:
         return []
     found = staircase(seen, leading.best.evidence, steps.price(seen.domain, 0))
@@ -271,10 +270,11 @@ def _stairs(seen: Seen, leading: Group) -> list[Group]:
     return [_roomy(seen, climb(seen, extras, (), cost))]
 
 
-def _roomy(seen: Seen, group: Group) -> Group:
-    """The group with all places counted at which its steps may lie, not only where they are.
+def _roomy(seen: BandCounts, group: ShapeFits) -> ShapeFits:
+    """Return the group with every possible place of its steps counted.
 
-    What a step costs is that its place is one of many; what it gains is the sum over those.
+    The prior cost of a step is that its place is one of many; the gain is the sum over those
+    places.
     """
     return replace(group, room=_room(steps.moves(seen, group.best)))
 
@@ -283,16 +283,16 @@ def _room(moves: list[tuple[Vector, Vector]]) -> float:
     return -sum(math.log(float(likely[0])) for _, likely in moves)
 
 
-def _begun(group: Group, height: float, count: int = 1) -> dict[Law, Vector]:
-    """Where the laws of a group begin with one more column, or several, beside the curve."""
+def _begun(group: ShapeFits, height: float, count: int = 1) -> dict[Law, Vector]:
+    """Return starts for the priors of a group with `count` more columns of this `height`."""
     return {
         member.shape.law: np.insert(member.parameters, member.shape.curve, [height] * count)
         for member in group.fits
     }
 
 
-def _weighed(seen: Seen, groups: list[Group]) -> list[Member]:
-    """The fits of all groups that have weight, each with its atoms' places."""
+def _weighed(seen: BandCounts, groups: list[ShapeFits]) -> list[Member]:
+    """Return the fits of all groups that have weight, each with its atoms' places."""
     least = max(float(group.scores.max()) for group in groups) + math.log(_LEAST)
     rough = [
         float(score)
@@ -313,13 +313,15 @@ def _weighed(seen: Seen, groups: list[Group]) -> list[Member]:
     return found
 
 
-def _located(seen: Seen, leader: Fit, kept: list[tuple[Fit, float]]) -> list[Member]:
-    """Fits with where their atoms and steps may lie: as the leader's, where those are alike.
+def _located(
+    seen: BandCounts, leader: ShapeFit, kept: list[tuple[ShapeFit, float]]
+) -> list[Member]:
+    """Return the fits with the places of their atoms and steps, shared where fits are alike.
 
-    An atom that does nothing under one law may hold nearly all under another, where its place is
-    known exactly.
+    An atom that does nothing under one prior may have nearly all the weight under another, where
+    its place is known exactly.
     """
-    known: list[tuple[Fit, Places, list[tuple[Vector, Vector]]]] = []
+    known: list[tuple[ShapeFit, Places, list[tuple[Vector, Vector]]]] = []
     found = []
     for member, score in sorted(kept, key=lambda each: each[0] is not leader):
         alike = next((each for each in known if _alike(each[0], member)), None)
@@ -331,10 +333,10 @@ def _located(seen: Seen, leader: Fit, kept: list[tuple[Fit, float]]) -> list[Mem
     return found
 
 
-def _alike(one: Fit, other: Fit) -> bool:
-    """Whether atoms hold about as much, and steps are about as high, under two laws."""
+def _alike(one: ShapeFit, other: ShapeFit) -> bool:
+    """Return whether atoms have similar weights, and steps similar heights, in two fits."""
 
-    def sizes(member: Fit) -> Vector:
+    def sizes(member: ShapeFit) -> Vector:
         shape = member.shape
         weights = shape.cells(member.parameters)[1]
         return np.append(member.parameters[len(shape.law.precision) : shape.curve], np.log(weights))

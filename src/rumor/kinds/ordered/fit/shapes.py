@@ -1,25 +1,21 @@
-"""Shapes of a log-density: splines, priors of their roughness, and columns that no curve has.
+"""Shapes of a log-density: splines, priors of their roughness, and extra columns.
 
-Smooth curves over the values: cubic B-splines, and how rough a curve is.
+Curves. A log-density is a combination of K cubic B-splines; with few values each value has its own
+coefficient. The roughness of order m is the sum of the squared m-th differences of the
+coefficients, scaled by h^(2m-1), h being how many steps the range has: it then approximates the
+integral of the squared m-th derivative over a range of length 1, however many values there are.
 
-A log-density is a combination of K splines; with few values each value has its own coefficient.
-The roughness of order m is the sum of the squared m-th differences of the coefficients, scaled
-by h^(2m-1), h being how many steps the range has: it then approximates the integral of the
-squared m-th derivative over a range of length 1, however many values there are.
+Priors, from flat to rough, in several orders. A prior is a Gaussian for the coefficients: order m
+leaves polynomials of degree m - 1 free and penalises the m-th derivative, the more so the larger
+its strength. Order 1 prefers plateaus, order 2 straight log-densities (exponential distributions),
+order 3 parabolas (normal distributions). On few values there is also a prior that ignores their
+order. No prior depends on the number of values or people.
 
-Laws that the curve of a log-density may follow: from flat to rough, in several orders.
-
-A law is a Gaussian for the coefficients: order m leaves polynomials of degree m - 1 free and
-holds the m-th derivative down, the more so the larger its strength. Order 1 likes plateaus, order
-2 straight log-densities (exponential laws), order 3 parabolas (normal laws). On few values there
-is a law too to which their order means nothing. None knows how many values or people there are.
-
-What is fitted: a curve, a few columns of its own, a few atoms; and the weights they give.
-
-Cells are the D values, each with a log-weight that is linear in the parameters, and J atoms:
-single values with a free log-weight beside. All weights together sum to one. Columns of their own
-are what no smooth curve has: declared marks (every so many values a mark, which is more frequent
-than its neighbours by one factor), steps (all values from one on) and levels (some values).
+Shapes. A fit has a curve, a few extra columns, a few atoms, and the weights they give. Cells are
+the D values, each with a log-weight that is linear in the parameters, and J atoms: single values
+with an additional free log-weight. All weights together sum to one. Extra columns are features
+that no smooth curve has: declared marks (round numbers at a spacing, more frequent than their
+neighbours by one factor), steps (all values from one on) and levels (some values).
 """
 
 from __future__ import annotations
@@ -31,25 +27,25 @@ import numpy as np
 
 from rumor.core.types import Rows, Vector
 
-# More pieces than this no private histogram resolves.
+# The largest number of pieces; no private histogram resolves more.
 _MOST = 80
 _DEGREE = 3
 
 
 @dataclass(frozen=True)
 class Basis:
-    """The curves, a column each."""
+    """The curves of a basis, one a column."""
 
     curves: Vector
     steps: int
 
     @property
     def size(self) -> int:
-        """How many curves there are."""
+        """The number of curves."""
         return int(self.curves.shape[1])
 
     def weighed(self, weights: Vector) -> Vector:
-        """C' diag(w) C of the curves C, of which no more than four meet at a value."""
+        """Return C' diag(w) C of the curves C, of which no more than four meet at a value."""
         if self.size == len(weights):
             return np.diag(weights)
         starts, products, places = self._meetings
@@ -59,7 +55,9 @@ class Basis:
 
     @cached_property
     def _meetings(self) -> tuple[Rows, Vector, Rows]:
-        """Where the pieces begin, and of every two curves of a piece the product and the place."""
+        """Return where the pieces begin, and the products and places of every two curves of
+        a piece.
+        """
         domain = len(self.curves)
         values, piece = np.arange(domain), _pieces(domain, self.steps)[0]
         pairs = [(i, j) for i in range(_DEGREE + 1) for j in range(_DEGREE + 1)]
@@ -72,14 +70,14 @@ class Basis:
         )
 
     def roughness(self, order: int) -> Vector:
-        """The matrix P such that the roughness of coefficients t is t'Pt."""
+        """Return the matrix P such that the roughness of coefficients t is t'Pt."""
         differences = np.diff(np.eye(self.size), order, axis=0)
         return np.asarray(float(self.steps) ** (2 * order - 1) * (differences.T @ differences))
 
 
 @lru_cache(maxsize=8)
 def basis(domain: int) -> Basis:
-    """One coefficient for each value where there are few, else cubic B-splines."""
+    """Return one coefficient for each value where there are few, else cubic B-splines."""
     if domain <= _MOST:
         return Basis(np.eye(domain), domain)
     steps = _MOST - _DEGREE
@@ -92,7 +90,7 @@ def basis(domain: int) -> Basis:
 
 
 def _pieces(domain: int, steps: int) -> tuple[Rows, Vector]:
-    """The piece that each value lies in, and where in it, from 0 to 1."""
+    """Return the piece of each value, and the value's place in the piece, from 0 to 1."""
     place = (np.arange(domain) + 0.5) * steps / domain
     piece = np.minimum(place.astype(np.intp), steps - 1)
     return piece, np.asarray(place - piece)
@@ -100,28 +98,28 @@ def _pieces(domain: int, steps: int) -> tuple[Rows, Vector]:
 
 UNORDERED = -1
 FLAT = 0
-# Strengths, from the smoothest law to the roughest, as powers of ten.
+# Strengths, from the smoothest prior to the roughest, as powers of ten.
 _POWERS = {
     1: tuple(1 - 0.75 * k for k in range(7)),
     2: tuple(0.0 - k for k in range(8)),
     3: tuple(0 - 1.25 * k for k in range(9)),
     UNORDERED: (1.0, 0.5, 0.0, -0.5, -1.0),
 }
-# Intervals trust no law that is smoother: with few people the evidence prefers those, and only
-# because it cannot see what they deny.
+# Intervals use no smoother prior: with few people the marginal likelihood prefers smoother ones,
+# only because the counts cannot show what those deny.
 _FLOOR = {1: 0.06, 2: 0.002, UNORDERED: 1.0}
-# Of many values each of which varies on its own, sums hardly vary: a law without order is as sure
-# of them as a flat one.
+# Of many values that vary independently, sums hardly vary: a prior without order is as certain of
+# sums as a flat one.
 _FEW = 16
-# What leaves a law's polynomials free is given a little strength: all must be proper.
+# The precision of the polynomials that a prior leaves free, small but above zero: all are proper.
 _RIDGE = 1e-3
-# How likely a law is beforehand, where it needs better reasons than the others.
+# The prior log-odds of a prior that needs more support than the others.
 _ODDS = {UNORDERED: 0.5}
 
 
 @dataclass(frozen=True, eq=False)
 class Law:
-    """One law of the coefficients."""
+    """One smoothness prior for the coefficients."""
 
     order: int
     strength: float
@@ -131,12 +129,12 @@ class Law:
 
     @cached_property
     def odds(self) -> float:
-        """The logarithm of how likely the law is beforehand."""
+        """The logarithm of the prior's own probability."""
         return float(np.log(_ODDS.get(self.order, 1.0)))
 
     @property
     def rough(self) -> bool:
-        """Whether intervals may rest on it."""
+        """Whether intervals may rest on this prior."""
         if self.order == UNORDERED and len(self.precision) > _FEW:
             return False
         return self.order in _FLOOR and self.strength <= _FLOOR[self.order]
@@ -144,7 +142,7 @@ class Law:
 
 @lru_cache(maxsize=8)
 def families(domain: int) -> tuple[tuple[Law, ...], ...]:
-    """The laws of every order, from the smoothest to the roughest."""
+    """Return the priors of every order, from the smoothest to the roughest."""
     curves = basis(domain)
     flat = Law(FLAT, np.inf, np.zeros((0, 0)), 0.0)
     found: list[tuple[Law, ...]] = [(flat,)]
@@ -170,38 +168,38 @@ ATOM_VARIANCE = 20.0
 
 @dataclass(frozen=True)
 class Marks:
-    """Values that are round numbers: every so many, from the first on."""
+    """Round numbers: values at one spacing, from the first on."""
 
     spacing: int
     first: int
     variance = 9.0
 
     def column(self, domain: int) -> Vector:
-        """1 on the marks."""
+        """Return a column with 1 on the marks."""
         return np.where(np.arange(domain) % self.spacing == self.first, 1.0, 0.0)
 
 
 @dataclass(frozen=True)
 class Step:
-    """From one value on the log-density is another."""
+    """A jump of the log-density at one value."""
 
     at: int
     variance = 20.0
 
     def column(self, domain: int) -> Vector:
-        """1/2 from the value on, -1/2 before."""
+        """Return a column with 1/2 from the value on, -1/2 before."""
         return np.where(np.arange(domain) >= self.at, 0.5, -0.5)
 
 
 @dataclass(frozen=True)
 class Level:
-    """Some values have one frequency, wherever they lie, and all others another."""
+    """A set of values with one frequency, wherever they lie, and all others with another."""
 
     values: tuple[int, ...]
     variance = 20.0
 
     def column(self, domain: int) -> Vector:
-        """1 on the values."""
+        """Return a column with 1 on the values."""
         return np.where(np.isin(np.arange(domain), self.values), 1.0, 0.0)
 
 
@@ -210,7 +208,7 @@ Extra = Marks | Step | Level
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """A law of the curve, the columns beside it, and the values that are atoms."""
+    """A prior of the curve, the extra columns, and the values that are atoms."""
 
     domain: int
     law: Law
@@ -229,7 +227,7 @@ class Shape:
 
     @cached_property
     def precision(self) -> Vector:
-        """Q, of all parameters."""
+        """The prior precision Q of all parameters."""
         found = np.zeros((self.size, self.size))
         curve = len(self.law.precision)
         found[:curve, :curve] = self.law.precision
@@ -250,7 +248,7 @@ class Shape:
         return _columns(self.domain, self.law.order == FLAT, self.extras)
 
     def weighed(self, weights: Vector) -> Vector:
-        """C' diag(w) C of the columns C."""
+        """Return C' diag(w) C of the columns C."""
         curve = len(self.law.precision)
         found = np.empty((self.curve, self.curve))
         if curve:
@@ -261,11 +259,11 @@ class Shape:
         return found
 
     def heights(self, parameters: Vector) -> Vector:
-        """The log-weights of the values, up to a constant."""
+        """Return the log-weights of the values, up to a constant."""
         return np.asarray(self.columns @ parameters[: self.curve])
 
     def cells(self, parameters: Vector) -> tuple[Vector, Vector]:
-        """The weights of the values without the atoms, and those of the atoms."""
+        """Return the weights of the values without the atoms, and those of the atoms."""
         heights, single = self.heights(parameters), parameters[self.curve :]
         top = max(float(heights.max()), float(single.max(initial=-np.inf)))
         smooth, atoms = np.exp(heights - top), np.exp(single - top)
@@ -273,13 +271,15 @@ class Shape:
         return smooth / total, atoms / total
 
     def frequency(self, parameters: Vector) -> Vector:
-        """The law of the values."""
+        """Return the distribution of the values."""
         smooth, atoms = self.cells(parameters)
         np.add.at(smooth, list(self.atoms), atoms)
         return smooth
 
     def derivative(self, parameters: Vector) -> Vector:
-        """The derivative of the law of the values by the parameters, a column each."""
+        """Return the derivative of the distribution of the values by the parameters, a
+        column each.
+        """
         smooth, atoms = self.cells(parameters)
         whole = self.frequency(parameters)
         curve = smooth[:, None] * self.columns

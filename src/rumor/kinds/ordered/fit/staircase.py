@@ -1,9 +1,10 @@
-"""Densities that are made of plateaus: where the best staircase has its steps.
+"""Densities made of plateaus: the steps of the best staircase.
 
-One step at a time finds an edge of a smooth density. Where all is plateaus no single step helps,
-since a curve that is rough enough for the others does without. So staircases without any curve
-are built: a mixture of even laws, one for each plateau, whose outputs are differences of the
-running sums of the channel's columns. What was set is moved whenever one more step was set.
+A search for one step at a time finds an edge of a smooth density. Where all is plateaus no single
+step helps, since a curve that is rough enough for the others does without. So staircases without
+any curve are built: a mixture of uniform distributions, one for each plateau, whose outputs are
+differences of the running sums of the channel's columns. Every step is moved again after each new
+step.
 """
 
 from __future__ import annotations
@@ -13,23 +14,23 @@ import math
 import numpy as np
 
 from rumor.core.types import Rows, Vector
-from rumor.kinds.ordered.fit.likelihood import Seen
+from rumor.kinds.ordered.fit.likelihood import BandCounts
 
 MOST = 6
-# Steps are looked for at no more places than this, then moved value by value.
+# Steps are searched at no more places than this, then moved value by value.
 _PLACES = 96
-# A staircase that is so far behind after four steps will not catch up.
+# A staircase that is this far behind after four steps is abandoned.
 _HOPELESS = 60.0
 _TRIES = 4
-# Log-weights have this variance, about the even law's: a plateau that holds nobody stays finite.
+# The prior variance of log-weights, around the uniform distribution: an empty plateau stays finite.
 _VARIANCE = 20.0
 _NEWTON = 12
 
 
-def staircase(seen: Seen, target: float, price: float) -> tuple[int, ...]:
-    """The steps of the best staircase, each of which costs `price`.
+def staircase(seen: BandCounts, target: float, price: float) -> tuple[int, ...]:
+    """Return the steps of the best staircase, each at the prior cost `price`.
 
-    None where four steps leave the likelihood far below the `target`.
+    The result is empty where four steps leave the likelihood far below the `target`.
     """
     search = _Search(seen)
     steps: list[int] = []
@@ -38,7 +39,7 @@ def staircase(seen: Seen, target: float, price: float) -> tuple[int, ...]:
     while len(steps) < MOST:
         steps = search.one_more(steps)
         for _ in range(len(steps) if len(steps) > 1 else 0):
-            # The first is taken away and set anew, best in turn: all have moved after this.
+            # The first step is removed and placed anew, in turn: all have moved after this.
             steps = search.one_more(steps[1:])
         if len(steps) > 2:
             steps = search.settled(steps)
@@ -56,7 +57,7 @@ def staircase(seen: Seen, target: float, price: float) -> tuple[int, ...]:
 class _Search:
     """Running sums of the channel's columns, and the likelihoods of staircases by them."""
 
-    def __init__(self, seen: Seen) -> None:
+    def __init__(self, seen: BandCounts) -> None:
         self._seen = seen
         self._sums: dict[int, Vector] = {}
         self._heights: dict[tuple[int, ...], tuple[float, Vector, Vector]] = {}
@@ -66,18 +67,18 @@ class _Search:
         self._at_places = np.column_stack([self._below(place) for place in self._places.tolist()])
 
     def _below(self, place: int) -> Vector:
-        """M applied to all values below a place."""
+        """Return M applied to all values below `place`."""
         if place not in self._sums:
             below = (np.arange(self._seen.domain) < place).astype(np.float64)
             self._sums[place] = self._seen.forward(below)
         return self._sums[place]
 
     def height(self, steps: list[int]) -> float:
-        """The largest likelihood of a staircase."""
+        """Return the largest likelihood of a staircase with these `steps`."""
         return self._fitted(tuple(sorted(steps)))[0]
 
     def _fitted(self, steps: tuple[int, ...]) -> tuple[float, Vector, Vector]:
-        """The likelihood, the weights of the plateaus, and the outputs."""
+        """Return the likelihood, the weights of the plateaus, and the outputs."""
         if steps not in self._heights:
             edges = np.array([0, *steps, self._seen.domain])
             sums = np.column_stack([self._below(place) for place in edges.tolist()])
@@ -89,7 +90,9 @@ class _Search:
         return self._heights[steps]
 
     def one_more(self, steps: list[int]) -> list[int]:
-        """With the step that should gain the most: U^2/2V of splitting a plateau in two."""
+        """Return `steps` with the step of largest gain added: U^2/2V of splitting a plateau
+        in two.
+        """
         ordered = tuple(sorted(steps))
         _, weights, outputs = self._fitted(ordered)
         free: Rows = self._places[~np.isin(self._places, ordered)]
@@ -101,7 +104,7 @@ class _Search:
         high = np.column_stack([self._below(int(place)) for place in edges[1:]])[:, plateau]
         above = (high - columns) / (last - free)
         below = (columns - low) / (free - first)
-        # Log-weights of the two parts move apart, their sum stays.
+        # The log-weights of the two parts move apart, their sum stays.
         part = (last - free) * (free - first) / (last - first) ** 2
         moved = weights[plateau] * part * (above - below)
         pull = (self._seen.counts / outputs) @ moved
@@ -110,7 +113,9 @@ class _Search:
         return [*steps, int(free[gain.argmax()])]
 
     def settled(self, steps: list[int]) -> list[int]:
-        """Every step where it is best, by likelihoods: gains are foretold, and at some places."""
+        """Return every step at its best place, by actual likelihoods rather than predicted
+        gains.
+        """
         here = list(steps)
         reach = -(-self._seen.domain // _PLACES)
         for number in range(len(here)):
@@ -134,7 +139,7 @@ class _Search:
 def _mixture(
     counts: Vector, laws: Vector, middle: Vector, start: Vector
 ) -> tuple[float, Vector, Vector]:
-    """The most likely weights of a mixture: penalised likelihood, weights, outputs."""
+    """Return the penalised maximum of a mixture: likelihood, weights, outputs."""
     people = float(counts.sum())
 
     def at(logs: Vector) -> tuple[float, Vector, Vector]:

@@ -1,8 +1,8 @@
-"""Places at which the density jumps: an age from which people are asked, an hour of opening.
+"""Steps: places at which the density jumps, such as a minimum age or an opening hour.
 
-A step at x adds a constant to the log-density of all values from x on. What it would gain is
-U^2/2V as for atoms: U the derivative of the log-likelihood by the constant, V its information
-once all other parameters have answered.
+A step at x adds a constant to the log-density of all values from x on. Its gain is U^2/2V as for
+atoms: U the derivative of the log-likelihood by the constant, V its information once all other
+parameters are re-optimised.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import numpy as np
 
 from rumor.core.types import Rows, Vector
 from rumor.kinds.ordered.fit.atoms import answered
-from rumor.kinds.ordered.fit.likelihood import Fit, Seen, penalised
+from rumor.kinds.ordered.fit.likelihood import BandCounts, ShapeFit, penalised
 from rumor.kinds.ordered.fit.shapes import Extra, Shape, Step
 
-# Steps are looked for at no more places than this.
+# Steps are searched at no more places than this.
 _PLACES = 96
 _HIGHEST = 3.0
 _REACH = 12.0
@@ -24,17 +24,17 @@ _WHERE = 21
 
 
 def price(domain: int, count: int) -> float:
-    """What one more step costs beforehand where there are so many."""
+    """Return the prior cost of one more step where there are `count` already."""
     return math.log(2 * domain) - math.log(count + 1)
 
 
 def at(extras: tuple[Extra, ...]) -> list[int]:
-    """Where there are steps."""
+    """Return the places of the steps in `extras`."""
     return [extra.at for extra in extras if isinstance(extra, Step)]
 
 
-def gains(seen: Seen, member: Fit) -> tuple[Rows, Vector, Vector]:
-    """Places, what a step at each would gain, and its height."""
+def gains(seen: BandCounts, member: ShapeFit) -> tuple[Rows, Vector, Vector]:
+    """Return places, the gain of a step at each, and its height."""
     smooth, _ = member.shape.cells(member.parameters)
     every = -(-seen.domain // _PLACES)
     places = np.arange(every, seen.domain, every)
@@ -56,8 +56,10 @@ def gains(seen: Seen, member: Fit) -> tuple[Rows, Vector, Vector]:
     return places, gain, np.asarray(np.clip(height, -_HIGHEST, _HIGHEST))
 
 
-def moves(seen: Seen, member: Fit) -> list[tuple[Vector, Vector]]:
-    """For each step of a fit the laws that it may lead to elsewhere, and how likely each is."""
+def moves(seen: BandCounts, member: ShapeFit) -> list[tuple[Vector, Vector]]:
+    """Return, for each step of a fit, the distributions at its possible places, with
+    probabilities.
+    """
     return [
         _moves(seen, member, number)
         for number, extra in enumerate(member.shape.extras)
@@ -65,7 +67,7 @@ def moves(seen: Seen, member: Fit) -> list[tuple[Vector, Vector]]:
     ]
 
 
-def _moves(seen: Seen, member: Fit, number: int) -> tuple[Vector, Vector]:
+def _moves(seen: BandCounts, member: ShapeFit, number: int) -> tuple[Vector, Vector]:
     shape = member.shape
     home = at(shape.extras[number:])[0]
     top = penalised(seen, shape, member.parameters, member.outputs)

@@ -1,1 +1,1 @@
-"""Which words RAPPOR's bit counts hold."""
+"""The decode of RAPPOR's bit counts into words."""

@@ -1,9 +1,9 @@
-"""Decoding with false discoveries under control: fit, decoys, Benjamini-Hochberg, refit.
+"""Decoding with a controlled false discovery rate: fit, decoys, Benjamini-Hochberg, refit.
 
 A heavy word that is not in the dictionary leaves bits far above anything that the candidates
-explain. Such bits drown the rest, so they are left out and everything is done again, until
-the set of bits stands. Only words beyond doubt explain a bit: if any candidate could, one that
-nobody holds would save the very bits that it owes its score to.
+explain. Such bits drown the rest, so they are trimmed and the decode is repeated, until the set of
+trimmed bits is stable. Only words beyond doubt explain a bit: if any candidate could, a word that
+nobody has would keep the very bits that its score comes from.
 """
 
 from __future__ import annotations
@@ -19,33 +19,33 @@ from rumor.estimators.multiple_testing import benjamini_hochberg
 from rumor.kinds.text.fit.candidates import Candidates
 from rumor.kinds.text.fit.decoys import Judge
 from rumor.kinds.text.fit.lasso import BitShares, Lasso, Table
-from rumor.kinds.text.fit.left_out import Fit, LeaveOut, best_fit
+from rumor.kinds.text.fit.left_out import LassoFit, LeaveOut, best_fit
 from rumor.kinds.text.fit.refit import Refit, refit
 
 TRIM = 4.5
 _MOST_ROUNDS = 6
-# A word is beyond doubt when so rarely any of all the candidates would look like it by chance.
+# A word is beyond doubt when the p-value, times the number of candidates, is below this.
 _DOUBT = 0.01
-# Tests are made at this part of the level: the p-values are not perfect (the penalty and the
-# trimmed bits know the word, and words share bits), and this much is kept for it.
+# Tests use this part of the level, since the p-values are approximate: the penalty and the trimmed
+# bits depend on the word, and words share bits.
 _KEPT = 0.8
-# Words are tested again without themselves when their quick p-value is within so many times
-# the bound.
+# Words are tested again in the fit without themselves when their quick p-value is within this
+# factor of the bound.
 _WORTH = 8.0
 
 
 @dataclass(frozen=True, eq=False)
 class Decoded:
-    """What was found, all in the order of the candidate map's rows.
+    """The result of a decode, in the order of the candidate map's rows.
 
-    `noise` is the mean squared residual of the refit, in known variances: 1 when the words
-    found explain the data, more when there is something else.
+    `noise` is the mean squared residual of the refit, in known variances: 1 when the detected
+    words explain the data, more when other words remain.
     """
 
-    fit: Fit
+    fit: LassoFit
     p_value: Vector
     least: float
-    """The smallest p-value there is."""
+    """The smallest p-value that can occur."""
     detected: NDArray[np.bool_]
     refit: Refit
     noise: float
@@ -62,11 +62,13 @@ def decode_auto(
     trim: float,
     on_round: Callable[[int], None] | None = None,
 ) -> Decoded:
-    """Words found at this false discovery rate; with so many sampled decoys, or all there are."""
+    """Return the words detected at the false discovery rate `level`, with sampled or all
+    `decoys`.
+    """
     rows, bloom = candidates.rows, candidates.bloom
     trimmed = np.zeros(shares.share.shape, dtype=np.bool_)
     seen: set[bytes] = set()
-    found: Fit | None = None
+    found: LassoFit | None = None
     for number in range(_MOST_ROUNDS):
         if on_round is not None:
             on_round(number)
@@ -79,7 +81,7 @@ def decode_auto(
         certain = tests.below(_DOUBT / len(candidates))
         explained = refit(rows[certain], bloom.hashes, shares.share, people)
         again = _unexplained(explained.residual, shares, weight, trim)
-        # A set that was tried before would be tried for ever.
+        # A set of trimmed bits that occurred before would recur for ever.
         if again.tobytes() in seen:
             break
         trimmed = again
@@ -99,21 +101,21 @@ def decode_auto(
 
 
 class _Tests:
-    """The p-values of all candidates under one fit: quick ones first, exact where it matters."""
+    """The p-values of all candidates under one fit: quick ones first, exact ones near the bound."""
 
-    def __init__(self, fit: Fit, judge: Judge) -> None:
+    def __init__(self, fit: LassoFit, judge: Judge) -> None:
         self._leave, self._judge = LeaveOut(fit), judge
         self.p_value = judge.p_values(self._leave.quick_scores())
         self._open = fit.lasso.coefficients > 0
-        """Words of the fit that were not tested without themselves yet."""
+        """The words of the fit that were not yet tested in the fit without themselves."""
 
     def below(self, bound: float) -> NDArray[np.bool_]:
-        """The candidates whose p-value is at most a bound."""
+        """Return the candidates whose p-value is at most `bound`."""
         self._settle(bound)
         return np.asarray(self.p_value <= bound)
 
     def discovered(self, level: float) -> NDArray[np.bool_]:
-        """The discoveries at a level, all of them tested without themselves."""
+        """Return the discoveries at `level`, all of them tested in the fit without themselves."""
         first = int(benjamini_hochberg(self.p_value, level).sum())
         self._settle(level * max(first, 1) / self.p_value.size)
         return benjamini_hochberg(self.p_value, level)
@@ -125,10 +127,10 @@ class _Tests:
             self.p_value[words] = p_values
 
 
-def _fitted(lasso: Lasso, penalties: Sequence[float], last: Fit | None) -> Fit:
-    """Return the best fit; after trimming it is near the last one, so it begins there.
+def _fitted(lasso: Lasso, penalties: Sequence[float], last: LassoFit | None) -> LassoFit:
+    """Return the best fit, started at the `last` one, which is near after trimming.
 
-    A word all of whose bits were trimmed is left out: nothing would ever take it out again.
+    A word all of whose bits were trimmed is left out, since no residual would ever remove it.
     """
     if last is None:
         return best_fit(lasso, penalties)
@@ -140,13 +142,15 @@ def _fitted(lasso: Lasso, penalties: Sequence[float], last: Fit | None) -> Fit:
 def _unexplained(
     residual: Table, shares: BitShares, weight: Table, trim: float
 ) -> NDArray[np.bool_]:
-    """The bits that are too far above what the words beyond doubt explain."""
+    """Return the bits that exceed what the words beyond doubt explain by more than `trim`."""
     excess = residual * np.sqrt(shares.weight)  # in standard deviations
     return np.asarray(excess > trim * max(1.0, _spread(excess[weight > 0])))
 
 
 def _spread(values: Vector) -> float:
-    """The standard deviation of the bulk, from the median absolute deviation."""
+    """Return the standard deviation of the bulk of `values`, from their median absolute
+    deviation.
+    """
     if values.size == 0:
         return 1.0
     return float(1.4826 * np.median(np.abs(values - np.median(values))))

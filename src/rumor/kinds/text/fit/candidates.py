@@ -1,10 +1,10 @@
-"""Candidate words and the bits that they set: what a decode tries to find in the counts.
+"""Candidate words and the bits that they set.
 
 A candidate map is a row for each word and, in it, the bit of every cohort and hash, as small
-integers and nothing else (128 bytes a word for 64 cohorts of 128 bits and two hashes). Rows
-stand in the order of the words' seeds, so whatever is computed from a map does not depend on
-the order in which the words were listed. Building one hashes every word; so a map can be kept
-on disk, under the digest of the filter (its key included) and the dictionary.
+integers and nothing else (128 bytes a word for 64 cohorts of 128 bits and two hashes). Rows are in
+the order of the words' seeds, so results computed from a map do not depend on the order in which
+the words were listed. Building a map hashes every word; so a map can be cached on disk, under the
+digest of the filter (its key included) and the dictionary.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ S = TypeVar("S", bound=np.generic)
 Map = NDArray[np.unsignedinteger]
 _MAGIC = b"rumor candidates 1\n"
 _CHUNK = 1 << 14
-# Beside its row a word takes a seed while the map is made, and a dozen numbers in the fit.
+# Bytes for a word besides its row: a seed while the map is made, and a dozen numbers in the fit.
 _BESIDES = 16 + 12 * 8
 
 
@@ -51,7 +51,7 @@ class Candidates:
         return len(self.words)
 
     def restore(self, values: NDArray[S]) -> NDArray[S]:
-        """Values of the map's rows, in the order of the words."""
+        """Return `values` of the map's rows in the order of the words."""
         out = np.empty_like(values)
         out[self.order] = values
         return out
@@ -64,9 +64,9 @@ def candidate_map(
     cache: PathLike | None = None,
     on_progress: Progress | None = None,
 ) -> Candidates:
-    """The map of a dictionary, read from the directory `cache` or built (and kept there).
+    """Return the map of a dictionary, read from the directory `cache`, or built and stored there.
 
-    A map that was made already, of the same filter, is taken as it is.
+    A `Candidates` object of this filter is returned unchanged.
     """
     if isinstance(words, Candidates) and words.bloom == bloom:
         return words
@@ -79,7 +79,7 @@ def candidate_map(
     if found is not None:
         return found
     made = _built(bloom, listed, on_progress)
-    # A cache that cannot be written saves no time; it is no reason to fail.
+    # A cache that cannot be written saves no time, but is no reason to fail.
     with contextlib.suppress(OSError):
         _keep(file, made)
     return made
@@ -90,7 +90,7 @@ def _built(bloom: BloomFilter, words: Sequence[str], on_progress: Progress | Non
     for part in slices(len(words), _CHUNK):
         seeds[part] = bloom.seeds(words[part])
         if on_progress is not None:
-            # Hashing takes most of the time, the mixer the rest.
+            # Hashing takes two thirds of the time, the mixer the rest.
             on_progress(min(part.stop, len(words)) * 2 // 3, len(words))
     order = np.lexsort((seeds[:, 1], seeds[:, 0]))
     return Candidates(words, bloom, order, _mapped(bloom, seeds[order], on_progress))
@@ -108,18 +108,18 @@ def _mapped(bloom: BloomFilter, seeds: Seeds, on_progress: Progress | None = Non
 
 
 def _dtype(bloom: BloomFilter) -> np.dtype[np.unsignedinteger]:
-    """The smallest integers that hold every bit and the mark for a repeated one."""
+    """Return the smallest integer type that holds every bit and the mark for a repeated one."""
     return np.min_scalar_type(bloom.bits)
 
 
 def _digest(bloom: BloomFilter, words: Sequence[str]) -> str:
-    """What a map is of: the filter, its key included, and the words in their order."""
+    """Return the digest of the filter, its key included, and of the words in their order."""
     context = encode_context(
         "rumor candidate map", bloom.key, bloom.bits, bloom.hashes, bloom.cohorts, len(words)
     )
     digest = hashlib.sha256(context)
     for start in range(0, len(words), _CHUNK):
-        # Every word with its length in front, so that no two dictionaries look alike.
+        # Every word is preceded by its length, so that no two dictionaries have the same bytes.
         parts = [word.encode("utf-8") for word in words[start : start + _CHUNK]]
         digest.update(np.array([len(part) for part in parts], dtype="<u4").data)
         digest.update(b"".join(parts))
@@ -127,7 +127,7 @@ def _digest(bloom: BloomFilter, words: Sequence[str]) -> str:
 
 
 def _read(file: Path, bloom: BloomFilter, words: Sequence[str]) -> Candidates | None:
-    """The map in a file, or None where there is none or it is not whole."""
+    """Return the map in `file`, or None where the file is missing or incomplete."""
     count, width, dtype = len(words), bloom.cohorts * bloom.hashes, _dtype(bloom)
     size = len(_MAGIC) + count * (8 + width * dtype.itemsize)
     try:
@@ -138,7 +138,7 @@ def _read(file: Path, bloom: BloomFilter, words: Sequence[str]) -> Candidates | 
             rows = np.fromfile(opened, dtype=dtype, count=count * width)
     except OSError:
         return None
-    # A file of the right name and length can still hold anything: no index may lead astray.
+    # A file of the right name and length can hold anything: every index is checked.
     if not np.array_equal(np.sort(order), np.arange(count)) or int(rows.max()) > bloom.bits:
         return None
     return Candidates(words, bloom, order, rows.reshape(count, width))
@@ -163,7 +163,7 @@ def _require_memory(bloom: BloomFilter, count: int) -> None:
 
 
 def _available_memory() -> int | None:
-    """Bytes that can be had without swapping, where the system says so."""
+    """Return the free memory in bytes, swap excluded; None where the system does not say."""
     try:
         for line in Path("/proc/meminfo").read_text().splitlines():
             if line.startswith("MemAvailable:"):

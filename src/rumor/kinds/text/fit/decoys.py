@@ -1,17 +1,17 @@
-"""Decoys: how high the word of nobody can score.
+"""Decoys: random words from which p-values of candidates are computed.
 
-The hash is keyed, so which bits a word sets says nothing about whether anyone holds it: a
-candidate that nobody holds is, to the fit made of all the others, just another random column,
-whatever made the counts. So its p-value is the chance that a made-up word, a decoy, scores at
-least as high: valid whether or not the dictionary explains the data and whether or not
-anything is normal (a conditional randomisation test: Candes, Fan, Janson and Lv 2018; with the
-fit made once, Liu, Katsevich, Janson and Ramdas 2022).
+The hash is keyed, so the bits that a word sets do not depend on whether anyone has the word: a
+candidate that nobody has is, to the fit made of all the others, another random column, whatever
+made the counts. So its p-value is the probability that a decoy, a made-up word, scores at least as
+high. The p-value is valid whether or not the dictionary explains the data and whether or not
+anything is normal (a conditional randomisation test: Candes, Fan, Janson and Lv 2018; with the fit
+made once, Liu, Katsevich, Janson and Ramdas 2022).
 
-A decoy's score is a sum over cohorts of independent terms, each the total of a few random bits'
-pulls; so the law of the scores of *all* decoys is a convolution and is computed outright. That
-is as if there were infinitely many of them, where a sample of D has no p-value below 1 / (D + 1)
-and finds a lone true word among M only with M / level decoys or more. Sampled decoys remain for
-filters too large to write the law out, and to check it.
+A decoy's score is a sum over cohorts of independent terms, each the sum of a few random bits'
+pulls; so the distribution of the scores of *all* decoys is a convolution and is computed exactly.
+That equals an infinite sample, where a sample of D has no p-value below 1 / (D + 1) and finds a
+lone true word among M only with M / level decoys or more. Sampled decoys remain for filters too
+large for the exact distribution, and to check it.
 """
 
 from __future__ import annotations
@@ -34,38 +34,41 @@ from rumor.mechanisms.rappor.bloom import BloomFilter
 
 Spectrum = NDArray[np.complex128]
 
-# Lattice steps to a standard deviation, and the sizes that a lattice may have.
+# Lattice steps to a standard deviation, and the smallest and largest size of a lattice.
 _STEPS = 1024
-# Of one word alone, where a p-value need not be told from its neighbours.
+# Lattice steps for a single word, whose p-value need not be ordered among others.
 _COARSE = 64
 _MOST_HASHES = 8
 _SIZES = (1 << 12, 1 << 20)
-# Cohorts times lattice points times hashes that are still quick.
+# The largest product of cohorts, lattice points and hashes that is computed exactly.
 _MOST_WORK = 1 << 29
-# Rounding in the transforms; no p-value is believed below it.
+# The rounding error of the transforms, and the smallest p-value that is reported.
 _FLOOR = 1e-13
 _CHUNK = 1 << 16
 # Lattice points that are transformed at once.
 _TOGETHER = 1 << 18
-# Sampled decoys: so many cost little, whatever the dictionary.
+# The number of sampled decoys, cheap for any dictionary.
 _FEWEST = 100_000
 
 
 class Decoys(Protocol):
-    """The scores of made-up words."""
+    """The distribution of the scores of made-up words."""
 
     @property
     def least(self) -> float:
-        """The smallest p-value there is."""
+        """The smallest p-value that can occur."""
         ...
 
     def p_values(self, scores: Vector) -> Vector:
-        """For each score the chance that a decoy's is at least as high."""
+        """Return, for each score, the probability that a decoy's score is at least as high."""
         ...
 
 
 def decoys_of(bloom: BloomFilter, pull: Table, candidates: int, level: float) -> Decoys:
-    """All decoys where their law can be written out, else enough to find a lone true word."""
+    """Return all decoys where their distribution can be computed, else a sample.
+
+    The sample is large enough to detect a lone true word.
+    """
     law = decoy_law(bloom, pull)
     if law is not None:
         return law
@@ -74,25 +77,25 @@ def decoys_of(bloom: BloomFilter, pull: Table, candidates: int, level: float) ->
 
 @dataclass(frozen=True, eq=False)
 class DecoyLaw:
-    """The law of a decoy's score: tail[i] = P(score >= (first + i) * step)."""
+    """The distribution of a decoy's score: tail[i] = P(score >= (first + i) * step)."""
 
     first: int
     step: float
     tail: Vector
     slack: float
-    """How many steps rounding can move a score; p-values allow for them."""
+    """The number of steps that rounding can move a score, added to every p-value's tail."""
     least: float
-    """The chance that a decoy has just the candidate's bits: no p-value can be smaller."""
+    """The probability that a decoy has exactly the candidate's bits, a lower bound on p-values."""
 
     def p_values(self, scores: Vector) -> Vector:
-        """The tail at each score."""
+        """Return the tail at each score."""
         at = np.floor(scores / self.step - self.slack) - self.first
         inside = np.clip(at, 0, self.tail.size - 1).astype(np.int64)
         return np.maximum(np.where(at < self.tail.size, self.tail[inside], 0.0), self.least)
 
 
 class Judge:
-    """p-values under one fit: all decoys, or a sample of so many where that is asked for."""
+    """The p-values under one fit, from all decoys or from a sample of a given size."""
 
     def __init__(
         self, bloom: BloomFilter, pull: Table, candidates: int, level: float, decoys: int | None
@@ -106,19 +109,19 @@ class Judge:
 
     @property
     def least(self) -> float:
-        """The smallest p-value there is: a word scores above all decoys, however far."""
+        """The smallest p-value that can occur, of a word that scores above all decoys."""
         return self._decoys.least
 
     def p_values(self, scores: Vector) -> Vector:
-        """The p-values of scores under the fit's own pulls."""
+        """Return the p-values of `scores` under the fit's own pulls."""
         return self._decoys.p_values(scores)
 
     def left_out(self, score: float, pull: Table) -> float:
-        """The p-value of a word's score under the pulls of the fit without it.
+        """Return the p-value of a word's `score` under the `pull` of the fit without the word.
 
-        By the law of decoys under these very pulls. Sampled decoys are not drawn anew for every
-        word, and a law of many hashes not written out (it is nearly normal): then the score is
-        scaled to the length of the fit's own pulls.
+        The p-value comes from the distribution of decoys under these very pulls. Sampled decoys
+        are not drawn anew for every word, and a distribution of many hashes is not computed (it is
+        nearly normal): then the score is scaled to the length of the fit's own pulls.
         """
         own_law = self._exact and self._bloom.hashes <= _MOST_HASHES
         law = decoy_law(self._bloom, pull, steps=_COARSE) if own_law else None
@@ -130,13 +133,13 @@ class Judge:
 
 
 def decoy_law(bloom: BloomFilter, pull: Table, *, steps: int = _STEPS) -> DecoyLaw | None:
-    """The law of the scores under a table of pulls (cohorts, bits), or None if too large.
+    """Return the distribution of decoy scores under the table `pull`, or None if too large.
 
-    A cohort's bits are those of h uniform hashes, counted once. With d of them distinct (its
-    chances are those of throwing h balls into k bins), the set is uniform among those of its
-    size, so the characteristic function is the mean over d of e_d / C(k, d), e_d being the
-    elementary symmetric polynomial of exp(i omega pull), by Newton's identities from the sums
-    of powers, which are the transform of the pulls' histogram at multiples of omega.
+    A cohort's bits are those of h uniform hashes, counted once. Given d distinct bits (with the
+    probability that h balls occupy d of k bins), the set is uniform among those of its size, so
+    the characteristic function is the mean over d of e_d / C(k, d), e_d being the elementary
+    symmetric polynomial of exp(i omega pull), by Newton's identities from the sums of powers,
+    which are the transform of the pulls' histogram at multiples of omega.
     """
     hashes, (cohorts, bits) = bloom.hashes, pull.shape
     ordered = np.sort(pull, axis=1)
@@ -175,11 +178,13 @@ def decoy_law(bloom: BloomFilter, pull: Table, *, steps: int = _STEPS) -> DecoyL
 
 
 def _by_cohort(half: Spectrum, size: int, chances: Sequence[float], bits: int) -> Spectrum:
-    """The characteristic functions of cohorts' parts, from the transforms of their histograms."""
+    """Return the characteristic functions of the cohorts' terms, from their histograms'
+    transforms.
+    """
     whole = np.concatenate([half, np.conj(half[:, -2:0:-1])], axis=1)
     at = np.arange(size // 2 + 1)
     powers = [half, *(whole[:, at * a % size] for a in range(2, len(chances) + 1))]
-    # Divided by C(k, d) as it goes, so that nothing grows: symmetric[d] = e_d / C(k, d).
+    # Divided by C(k, d) at each step, so that nothing grows: symmetric[d] = e_d / C(k, d).
     symmetric = [np.ones_like(half)]
     out = np.zeros_like(half)
     for d, chance in enumerate(chances, start=1):
@@ -194,35 +199,35 @@ def _by_cohort(half: Spectrum, size: int, chances: Sequence[float], bits: int) -
 
 
 def _distinct(hashes: int, bits: int, d: int) -> float:
-    """The chance that h hashes set d different bits of k: S(h, d) k! / (k - d)! / k^h."""
+    """Return P(h hashes set d different bits of k) = S(h, d) k! / (k - d)! / k^h."""
     surjections: int = sum((-1) ** i * math.comb(d, i) * (d - i) ** hashes for i in range(d + 1))
     return float(Fraction(surjections * math.comb(bits, d), bits**hashes))
 
 
 @dataclass(frozen=True, eq=False)
 class SampledDecoys:
-    """The scores of some decoys, in ascending order."""
+    """The scores of sampled decoys, in ascending order."""
 
     scores: NDArray[np.float32]
 
     @property
     def least(self) -> float:
-        """That of a score above all decoys."""
+        """The p-value of a score above all decoys."""
         return 1.0 / (1.0 + self.scores.size)
 
     def p_values(self, scores: Vector) -> Vector:
-        """The rank of each score: (1 + decoys at least as high) / (1 + decoys)."""
-        asked = scores.astype(np.float32)  # as the decoys', so that equal columns tie
+        """Return the rank of each score: (1 + decoys at least as high) / (1 + decoys)."""
+        asked = scores.astype(np.float32)  # float32 as for the decoys, so that equal columns tie
         order = np.argsort(asked, kind="stable")
         above = np.empty(asked.size, dtype=np.int64)
-        # In order, neighbouring searches touch the same memory.
+        # Sorted, neighbouring searches touch the same memory.
         below = np.searchsorted(self.scores, asked[order], side="left")
         above[order] = self.scores.size - below
         return np.asarray((1.0 + above) / (1.0 + self.scores.size))
 
 
 def sample_decoys(bloom: BloomFilter, pull: Table, count: int) -> SampledDecoys:
-    """So many decoys; they follow from the filter's key, so a decode repeats."""
+    """Draw `count` decoys from the filter's key, so that a decode is reproducible."""
     seed = hashlib.sha256(encode_context("rumor decoys", bloom.key)).digest()[:8]
     number = np.uint64(int.from_bytes(seed, "little"))
     table = np.ascontiguousarray(np.pad(pull, ((0, 0), (0, 1))))

@@ -1,21 +1,18 @@
 """De-biased shares of bits, and the non-negative Lasso on them.
 
-From bit counts to what a decode fits: for every bit a de-biased share and its variance.
+Erlingsson, Pihur and Korolova 2014: a bit that a share s of a cohort's people set is reported as 1
+with probability r = p* + (q* - p*) s, so s is estimated by (c/N - p*) / (q* - p*), with the
+cohort's own N. For the *population*, c is binomial, with variance N r (1 - r); for these *people*,
+c is a sum of two binomials, with variance N (s q*(1-q*) + (1-s) p*(1-p*)).
 
-Erlingsson, Pihur and Korolova 2014: a bit that a share s of a cohort's people set is reported
-as 1 with probability r = p* + (q* - p*) s, so s is estimated by (c/N - p*) / (q* - p*), with the
-cohort's own N. Of the *population*, c is binomial, with variance N r (1 - r); of these *people*,
-it is a sum of two binomials, with variance N (s q*(1-q*) + (1-s) p*(1-p*)).
-
-The non-negative Lasso over a candidate map: the fit that every decode begins with.
-
-It minimises, over b >= 0 and (where levels are free) a level a_c for each cohort,
+Every decode begins with the non-negative Lasso over a candidate map, which minimises, over b >= 0
+and (where levels are free) a level a_c for each cohort,
 
     1/2 sum over bits w_i (y_i - a_c - sum_j x_ij b_j)^2 + sum_j penalty_j b_j.
 
-Coordinate descent runs over a working set only, and a pass over all candidates adds those
-that violate the optimality conditions; so a dictionary of a million words costs some passes
-over its map, and memory for the map and a few numbers per word.
+Coordinate descent runs over a working set only, and a pass over all candidates adds those that
+violate the optimality conditions; so a dictionary of a million words costs some passes over its
+map, and memory for the map and a few numbers per word.
 """
 
 from __future__ import annotations
@@ -49,7 +46,7 @@ class BitShares:
 
 
 def bit_shares(summary: Summary) -> BitShares:
-    """The shares of a summary's bits."""
+    """Return the de-biased bit shares of a `summary`."""
     rappor = summary.made_by(Rappor)
     sizes, counts = rappor.cohort_counts(summary.tally)
     p, q = rappor.p_star, rappor.q_star
@@ -67,17 +64,19 @@ def bit_shares(summary: Summary) -> BitShares:
     )
 
 
-# No coefficient moves by more than this, in standard deviations of its own estimate.
+# The largest change of a coefficient at rest, in standard deviations of its own estimate.
 _TOLERANCE = 1e-3
 _MOST_SWEEPS = 2_000
 _MOST_ROUNDS = 50
-# Far above the penalties that matter, one round for each gathers the working set.
+# The step between penalties far above the wanted one, where one round each gathers the working set.
 _DESCENT = 0.6
 
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """Where a fit stands: its candidates with their coefficients, and the residuals."""
+    """A saved state of a Lasso: its active candidates with their coefficients, and the
+    residuals.
+    """
 
     active: NDArray[np.intp]
     coefficients: Vector
@@ -86,10 +85,10 @@ class State:
 
 
 class Lasso:
-    """A fit that goes on from where it stands as the penalty is lowered.
+    """A Lasso that is warm-started as its penalty is lowered.
 
-    `share` and `weight` are tables over the bits, (cohorts, bits). The penalty of a candidate
-    is the one given times the length of its column, so it is in standard deviations.
+    `share` and `weight` are tables over the bits, (cohorts, bits). The penalty of a candidate is
+    the given penalty times the length of its column, in standard deviations.
     """
 
     def __init__(
@@ -119,7 +118,7 @@ class Lasso:
         self.freedom = used - int((total > 0).sum()) if levels else used
 
     def solve(self, penalties: Vector, *, most_rounds: int = _MOST_ROUNDS) -> None:
-        """Minimise at these penalties, one for each candidate."""
+        """Minimise at these `penalties`, one for each candidate."""
         inside = self.coefficients > 0
         for _ in range(most_rounds):
             wanted = (self.scores > penalties) & ~inside & (self.norms > 0)
@@ -128,13 +127,13 @@ class Lasso:
             inside |= wanted
             self._descend(np.flatnonzero(inside), penalties)
             self._score()
-            # Within the tolerance of the descent a score may stand above its penalty.
+            # Within the tolerance of the descent a score may exceed its penalty.
             slack = self.tolerance * self.lengths
             if not ((self.scores > penalties + slack) & ~inside).any():
                 return
 
     def approach(self, penalty: float) -> None:
-        """Go down to a penalty (in standard deviations) in steps, a round for each."""
+        """Lower the penalty to `penalty` (in standard deviations) in steps of one round each."""
         with np.errstate(divide="ignore", invalid="ignore"):
             highest = float(np.nanmax(np.where(self.norms > 0, self.scores / self.lengths, 0.0)))
         step = highest * _DESCENT
@@ -151,7 +150,7 @@ class Lasso:
     def descent(
         self, chosen: NDArray[np.intp], pull: Table, level: Vector, penalties: Vector, now: Vector
     ) -> Descent:
-        """A descent of these candidates from where their coefficients are `now`."""
+        """Return the descent of the candidates `chosen`, started at the coefficients `now`."""
         rows, norms = self.rows[chosen], self.norms[chosen]
         fixed = (rows, self.hashes, pull, self.weight, self.inverse)
         return Descent(*fixed, level, norms, penalties[chosen], now)
@@ -160,47 +159,49 @@ class Lasso:
         decode_loops().column_scores(self.rows, self.hashes, self.residual_pull(), self.scores)
 
     def residual_pull(self) -> Table:
-        """Weight times residual of every bit, the levels taken out, padded like the weights."""
+        """Return weight times residual of every bit, without the levels, padded like the
+        weights.
+        """
         return np.asarray(self.pull - self.level[:, None] * self.weight)
 
     def squares(self) -> float:
-        """The weighted sum of squared residuals."""
+        """Return the weighted sum of squared residuals."""
         pull, weight = self.residual_pull(), self.weight
         return float(np.sum(pull**2 / np.where(weight > 0, weight, np.inf)))
 
     def state(self) -> State:
-        """Where the fit stands, to come back to."""
+        """Return a copy of the fit's state, for `restore`."""
         active = np.flatnonzero(self.coefficients)
         return State(active, self.coefficients[active], self.pull.copy(), self.level.copy())
 
     def restore(self, state: State) -> None:
-        """Go back to where the fit stood."""
+        """Set the fit to a saved `state`."""
         self.coefficients[:] = 0.0
         self.coefficients[state.active] = state.coefficients
         self.pull, self.level = state.pull.copy(), state.level.copy()
         self._score()
 
     def begin_at(self, active: NDArray[np.intp], coefficients: Vector) -> None:
-        """Go on from coefficients that another fit of the same candidates found."""
+        """Start from the `coefficients` of the candidates `active` in another fit."""
         fitted = combined(self.rows[active], self.hashes, coefficients, self.weight)
         pull = self.weighted_share - self.weight * fitted
         self.restore(State(active, coefficients, pull, pull.sum(axis=1) * self.inverse))
 
     @property
     def support(self) -> int:
-        """How many candidates have a positive coefficient."""
+        """The number of candidates with a positive coefficient."""
         return int((self.coefficients > 0).sum())
 
 
 def padded(table: Table) -> Table:
-    """A table over the bits with the column of zeros that repeated bits point to."""
+    """Return the `table` over the bits with a column of zeros, which repeated bits point to."""
     return np.ascontiguousarray(np.pad(table, ((0, 0), (0, 1))))
 
 
 def combined(rows: Map, hashes: int, coefficients: Vector, like: Table) -> Table:
-    """The sum of the candidates' columns times their coefficients, a table like a padded one.
+    """Return the sum of the candidates' columns times `coefficients`, as a padded table.
 
-    Its last column gathers repeated bits and means nothing.
+    The last column gathers repeated bits and has no meaning.
     """
     first = np.repeat(np.arange(len(like)), hashes) * like.shape[1]
     at = (rows.astype(np.int64) + first).reshape(-1)

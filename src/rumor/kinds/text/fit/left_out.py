@@ -1,30 +1,27 @@
 """The fit of the default decode, and the score of a word in the fit of all others.
 
-The fit behind "auto": how strong a penalty, and how sure of each word.
-
-The penalty is chosen by generalised cross-validation along a path. With s of n degrees of
-freedom used, tau^2 = (RSS/n) / (1 - s/n)^2 is the noise that a candidate's de-biased estimate
+The penalty is chosen by generalised cross-validation along a path. With s of n degrees of freedom
+used, tau^2 = (RSS/n) / (1 - s/n)^2 is the variance that a candidate's de-biased estimate
 
     b_j + x_j'(w r) / (nu_j (1 - s/n)),    nu_j = the squared length of its column,
 
-sees: it is normal about the truth with variance tau^2 / nu_j (Javanmard and Montanari 2014;
-Bayati and Montanari 2012 for the correction by the degrees of freedom). With a dictionary that
-explains the data tau^2 is near 1, the variances being known. (Estimates are made of it, tests
-are not: decode_left_out.py says why.)
+has in units of 1 / nu_j: the estimate is normal about the truth with variance tau^2 / nu_j
+(Javanmard and Montanari 2014; Bayati and Montanari 2012 for the correction by the degrees of
+freedom). With a dictionary that explains the data tau^2 is near 1, the variances being known.
+Estimates use this variance; tests do not, for the following reason.
 
-How a word would have scored in the fit of all the others: what its p-value must be made of.
+The p-value of a word must come from the fit of all the other words. A word in the fit has shaped
+the residuals, so against them the word looks better than it is: among words that nobody has, those
+in the fit had p-values many times too small. So every word that is about to be detected is
+removed, the fit is brought to its optimum without the word (words that would replace it may
+enter), and only then the word is scored, against decoys under *those* residuals. Given everything
+but its own bits, a word that nobody has has bits that are independent of them, so this p-value is
+exact whatever made the counts: heavy words that no list has, or a fit that fits badly. (Two
+choices remain that saw the word: the penalty, and the bits that were trimmed.)
 
-A word that the fit took is part of what made the residuals, so held against them it looks
-better than it is: of words that nobody holds, those the fit chose had p-values many times too
-small. So every word that is about to be called is taken out, the fit is brought to its optimum
-without it (words that would step in for it may step in), and only then the word is scored, and
-held against decoys under *those* residuals. Given everything but its own bits, a word that nobody
-holds has bits that are independent of them, so this p-value is exact whatever made the counts:
-heavy words that no list has, or a fit that fits badly. (What is not: the penalty and the bits
-that were trimmed were chosen with the word in.)
-
-First every word of the fit gets a quick score, as if the others kept their signs: it decides which
-words are worth the refit. Words that the fit did not take have such a score already.
+First every word of the fit gets a quick score, as if the others kept their signs; the quick score
+decides which words are worth the refit. For words outside the fit the ordinary score is this
+score.
 """
 
 from __future__ import annotations
@@ -41,34 +38,34 @@ from rumor.core.types import Vector
 from rumor.kinds.text.fit.candidates import Map
 from rumor.kinds.text.fit.decoys import Judge
 from rumor.kinds.text.fit.lasso import Lasso, State, Table, combined
-from rumor.kinds.text.fit.refit import factored, solved
+from rumor.kinds.text.fit.refit import cholesky_factor, cholesky_solve
 
 PENALTIES = (4.0, 3.5, 3.0, 2.5, 2.0, 1.5, 1.0, 0.5, 0.2)
-# The search ends when tau has risen so often in a row, or so much of the freedom is used.
+# The search ends after this many rises of tau in a row, or with this share of the freedom used.
 _RISES = 3
 _FULLEST = 0.7
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
-    """A chosen fit; vectors are over the rows of the candidate map. The Lasso stands at it."""
+class LassoFit:
+    """A Lasso at its chosen penalty; vectors are over the rows of the candidate map."""
 
     lasso: Lasso
     penalty: float
     tau: float
     left: float
-    """1 - s/n, the share of the freedom that is left."""
+    """1 - s/n, the unused share of the degrees of freedom."""
 
     def debiased(self) -> tuple[Vector, Vector]:
-        """An estimate for each candidate, and its standard error."""
+        """Return the de-biased estimate of each candidate, and its standard error."""
         seen = self.lasso.norms > 0
         norms = np.where(seen, self.lasso.norms, 1.0)
         estimate = self.lasso.coefficients + self.lasso.scores / (norms * self.left)
         return np.where(seen, estimate, 0.0), np.where(seen, self.tau / np.sqrt(norms), np.inf)
 
 
-def best_fit(lasso: Lasso, penalties: Sequence[float] = PENALTIES) -> Fit:
-    """The fit at the penalty with the smallest tau, searched from the strongest down."""
+def best_fit(lasso: Lasso, penalties: Sequence[float] = PENALTIES) -> LassoFit:
+    """Return the fit at the penalty with the smallest tau, searched from the strongest down."""
     best: tuple[float, float, float, State] | None = None
     rises, last = 0, np.inf
     lasso.approach(penalties[0])
@@ -87,50 +84,52 @@ def best_fit(lasso: Lasso, penalties: Sequence[float] = PENALTIES) -> Fit:
     assert best is not None
     penalty, tau, left, state = best
     lasso.restore(state)
-    return Fit(lasso, penalty, tau, left)
+    return LassoFit(lasso, penalty, tau, left)
 
 
 Chosen = NDArray[np.intp]
 
-# Of a fit of more words than these the Gram matrix is not inverted (the average share of freedom
-# that is left must do), or not even factored (then the descent has a longer way).
+# With more words than _MOST_INVERTED the Gram matrix is not inverted (the mean unused share of
+# freedom replaces its diagonal); with more than _MOST_FACTORED not factored (the descent then takes
+# longer).
 _MOST_INVERTED = 1000
 _MOST_FACTORED = 2500
-# Words with a score above so much of the penalty may step in; from the other on they are at hand
-# from the start. (Whom the fit wants less than that has bits that others need, and waits for the
-# word's removal in vain.)
+# Words with a score above _ABLE times the penalty may enter; those above _NEAR times are in the
+# working set from the start. (A word below _ABLE has bits that other words need more than the
+# removed one does.)
 _ABLE = 0.25
 _NEAR = 0.9
-# In a round so many words may step into each fit: those that it wants most.
+# The number of words that may enter each fit in a round, those with the largest excess first.
 _ENTER = 16
-# Who would step in by less than this, in standard deviations, makes no difference.
+# A word that exceeds its penalty by less than this, in standard deviations, may stay out.
 _SLACK = 0.05
-# Once these are in, a word with so small a p-value needs no closer look.
+# After one round, a word with a p-value below this needs no further rounds.
 _BEYOND = 1e-10
 _MOST_ROUNDS = 4
 _MOST_SWEEPS = 500
-# Of so many residuals at once the tables stay in the processor's cache.
+# The size of residual tables that stay in the processor's cache.
 _BLOCK_BYTES = 1 << 22
 _BLOCKS = (8, 64)
 
 
 class LeaveOut:
-    """A fit, ready to be asked what it would be without one of its words."""
+    """A fit with the means to compute what it would be without one of its words."""
 
-    def __init__(self, fit: Fit) -> None:
+    def __init__(self, fit: LassoFit) -> None:
         self._fit, lasso = fit, fit.lasso
         self.active = np.flatnonzero(lasso.coefficients)
         self.factor: Table | None = None
         if 0 < self.active.size <= _MOST_FACTORED:
             gram, rows = np.zeros((self.active.size,) * 2), lasso.rows[self.active]
             decode_loops().gram(rows, lasso.hashes, lasso.weight, lasso.inverse, gram)
-            self.factor = factored(gram)
+            self.factor = cholesky_factor(gram)
 
     def quick_scores(self) -> Vector:
-        """What each candidate would score without itself, if the others kept their signs.
+        """Return the score of each candidate in the fit without itself, as if the others kept their
+        signs.
 
-        With G the Gram matrix of the words in the fit, d_j = 1 / (G^-1)_jj is what is left of
-        the column of word j when the others have explained it; without the word they would leave
+        With G the Gram matrix of the words in the fit, d_j = 1 / (G^-1)_jj is the squared length
+        of the column of word j that the others do not explain; without the word the score would be
         x_j'(w r) + b_j d_j. The residuals would be longer too, which is divided out.
         """
         lasso, scores = self._fit.lasso, self._fit.lasso.scores.copy()
@@ -145,19 +144,21 @@ class LeaveOut:
         return scores
 
     def start(self, word: int) -> Vector:
-        """The coefficients of the fit's words without one, if the others kept their signs."""
+        """Return the coefficients of the fit's words without `word`, as if the others kept
+        their signs.
+        """
         b, place = self._fit.lasso.coefficients[self.active], np.searchsorted(self.active, word)
         moved = np.zeros(b.size)
         moved[place] = 1.0
         if self.factor is not None:
-            column = solved(self.factor, moved)
+            column = cholesky_solve(self.factor, moved)
             moved = column / column[place]
         out = np.maximum(b - b[place] * moved, 0.0)
         out[place] = 0.0
         return np.asarray(out)
 
     def p_values(self, words: Chosen, judge: Judge) -> Iterator[tuple[Chosen, Vector]]:
-        """Words of the fit, some at a time, with their p-values under the fit of all the others."""
+        """Yield the fit's `words` in blocks, with their p-values under the fits without them."""
         fit, lasso = self._fit, self._fit.lasso
         if not words.size:
             return
@@ -170,11 +171,11 @@ class LeaveOut:
         for first in range(0, words.size, size):
             block = _Block(self, fit, words[first : first + size], working, others)
             yield block.words, block.judged(judge)
-            working = block.working  # who stepped in once may again
+            working = block.working  # words that entered once may enter again
 
 
 class _Others(NamedTuple):
-    """The candidates that may step into a fit, their rows of the map, and from which score on."""
+    """The candidates that may enter a fit, their rows of the map, and their entry thresholds."""
 
     able: Chosen
     rows: Map
@@ -182,10 +183,10 @@ class _Others(NamedTuple):
 
 
 class _Block:
-    """Some fits side by side, each without one word."""
+    """A block of fits side by side, each without one word."""
 
     def __init__(
-        self, leave: LeaveOut, fit: Fit, words: Chosen, working: Chosen, others: _Others
+        self, leave: LeaveOut, fit: LassoFit, words: Chosen, working: Chosen, others: _Others
     ) -> None:
         self.lasso, self.words, self.working, self.others = fit.lasso, words, working, others
         self.penalties = fit.penalty * fit.lasso.lengths
@@ -201,9 +202,9 @@ class _Block:
         self.level = self.pull.sum(axis=1) * lasso.inverse[:, None]
 
     def judged(self, judge: Judge) -> Vector:
-        """The words' p-values, each when its fit is at its optimum among all other candidates.
+        """Return the words' p-values, each at the optimum of its fit among all other candidates.
 
-        Or when it has let in what it wanted most and the word is still beyond all doubt.
+        A fit also ends early once the strongest entrants are in and the p-value is below _BEYOND.
         """
         p_value, wanting = np.ones(self.words.size), np.arange(self.words.size)
         for number in range(_MOST_ROUNDS):
@@ -226,7 +227,7 @@ class _Block:
         decode_loops().descend_many(fits, barred, lasso.tolerance, _MOST_SWEEPS)
 
     def _wanted(self, fits: Chosen) -> NDArray[np.int64]:
-        """The words that these fits would take and have not at hand, -1 for none (fits, places)."""
+        """Return the words outside the working set that the `fits` would take; -1 for none."""
         lasso = self.lasso
         others, bounds = self.others, self.others.bounds.astype(np.float32)
         bounds[np.isin(others.able, self.working, assume_unique=True)] = np.inf
@@ -244,7 +245,7 @@ class _Block:
         self.working, self.coefficients = together, coefficients
 
     def _p_value(self, k: int, judge: Judge) -> float:
-        """How often a decoy would score as high under the fit without the word."""
+        """Return the probability that a decoy scores as high under the fit without word `k`."""
         lasso, word = self.lasso, int(self.words[k])
         table = self.pull[:, :, k] - self.level[:, k, None] * lasso.weight
         row = lasso.rows[word].reshape(-1, lasso.hashes).astype(np.int64)

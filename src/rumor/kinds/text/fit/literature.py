@@ -1,22 +1,19 @@
 """The decode of the literature, on RAPPOR's counts and on any matrix.
 
-The decode of the literature: Lasso, then least squares, then a t-test on what is left.
+The decode is a Lasso, then least squares, then a t-test on the remaining words: Erlingsson, Pihur
+and Korolova 2014, as evaluated by Seike, "Evaluating the decoding of RAPPOR", 2025.
 
-Erlingsson, Pihur and Korolova 2014, as evaluated by Seike, "Evaluating the decoding of RAPPOR",
-2025. Counts are de-biased once for each cohort (its equations 2 and 3) with the cohort's own
-size; a positive Lasso without intercept (1/(2n) RSS + 0.1 sum b over the n bits) drops the words
-whose coefficient is at most 0.001; least squares without intercept on the others; a one-sided
-t-test at level 0.05. The p-values ignore that the same counts chose the words, and nothing
-corrects for their number: the false discovery rate is NOT controlled, and with no true
-candidate at all a false one is reported with near certainty. Kept as the yardstick.
+On RAPPOR's counts: counts are de-biased once for each cohort (Seike's equations 2 and 3) with the
+cohort's own size; a positive Lasso without intercept (1/(2n) RSS + 0.1 sum b over the n bits)
+drops the words whose coefficient is at most 0.001; least squares without intercept on the others;
+a one-sided t-test at level 0.05. The p-values ignore that the same counts chose the words, and
+nothing corrects for their number: the false discovery rate is NOT controlled, and with no true
+candidate at all a false one is reported with near certainty. The decode is kept for comparison.
 
-The decode of the literature on a matrix and counts of one's own: any design, any hashes.
-
-Seike, "Evaluating the decoding of RAPPOR", 2025, after Erlingsson, Pihur and Korolova 2014: counts
-are de-biased (equation 3) and regressed on the bits of every word by a positive Lasso without
-intercept, 1/(2n) RSS + penalty sum b; words with coefficients of at most `cut` are dropped; least
-squares on the rest; a one-sided t-test. Nothing corrects for the choice of words, nor for
-their number: no error rate is controlled. `rumor.estimate` on a `rumor.Rappor` has a decoder that
+On a matrix and counts from elsewhere (any design, any hashes): counts are de-biased (equation 3)
+and regressed on the bits of every word by a positive Lasso without intercept, 1/(2n) RSS + penalty
+sum b; words with coefficients of at most `cut` are dropped; least squares on the rest; a one-sided
+t-test. No error rate is controlled. `rumor.estimate` on a `rumor.Rappor` has a decoder that
 controls one.
 """
 
@@ -36,13 +33,14 @@ from rumor.kinds.text.fit.refit import refit
 
 PENALTY = 0.1
 CUT = 0.001
-# In standard deviations; the cut is fine, so this is finer than elsewhere.
+# The solver's tolerance in standard deviations, finer than elsewhere since the cut is fine.
 _TOLERANCE = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
 class LiteratureDecoded:
-    """What was found; vectors are over the rows of the candidate map, shares of people.
+    """The result of the decode; vectors are over the rows of the candidate map, as shares of
+    people.
 
     Words that the Lasso dropped have share 0, p-value 1 and an infinite standard error.
     """
@@ -58,10 +56,10 @@ class LiteratureDecoded:
 def decode_literature(
     candidates: Candidates, shares: BitShares, *, level: float, penalty: float, cut: float
 ) -> LiteratureDecoded:
-    """Lasso and least squares on counts per cohort.
+    """Decode the bit `shares` of each cohort by Lasso, least squares and a t-test.
 
     A coefficient is a count per cohort. Cohorts differ in size, so every cohort's shares are
-    scaled to the mean size; with equal sizes this is the count itself.
+    scaled to the mean size; with equal sizes the scaled share is the count itself.
     """
     present = shares.sizes > 0
     mean = float(shares.sizes[present].mean())
@@ -69,7 +67,9 @@ def decode_literature(
     weight = np.repeat(present[:, None].astype(np.float64), counts.shape[1], axis=1)
     rows, hashes = candidates.rows, candidates.bloom.hashes
     bits = int(weight.sum())
-    noise = mean / float(np.sqrt(shares.weight[present].mean()))  # of a bit, in counts
+    noise = mean / float(
+        np.sqrt(shares.weight[present].mean())
+    )  # the standard deviation of a bit, in counts
     lasso = Lasso(rows, hashes, counts, weight, levels=False, tolerance=_TOLERANCE * noise)
     lasso.approach(float(penalty * bits / max(lasso.lengths.max(), 1e-300)))
     lasso.solve(np.full(len(rows), penalty * bits))
@@ -99,21 +99,21 @@ def decode_literature(
 
 
 def one_sided_t(statistic: Vector, freedom: int) -> Vector:
-    """The p-values of t statistics, against values of at most 0."""
+    """Return the one-sided p-values of t statistics, for the null hypothesis of at most 0."""
     from scipy.special import stdtr
 
     return np.asarray(stdtr(freedom, -statistic))
 
 
 LEVEL = 0.05
-# In units of the largest pull: where coordinates rest.
+# The largest gradient at which a coordinate is at rest, relative to the largest pull.
 _REST = 1e-10
 _MOST_SWEEPS = 20_000
 
 
 @dataclass(frozen=True, eq=False)
 class MatrixDecoded:
-    """What was found of every column; what the Lasso dropped has count 0 and p-value 1.
+    """The result for every column; columns that the Lasso dropped have count 0 and p-value 1.
 
     `count` is in units of `y`: people of a cohort, where rows are bits of cohorts.
     """
@@ -128,11 +128,11 @@ class MatrixDecoded:
 
     @property
     def found(self) -> list[str]:
-        """The names of what was detected."""
+        """The names of the detected columns."""
         return [name for name, there in zip(self.names, self.detected, strict=True) if there]
 
     def to_dict(self) -> dict[str, object]:
-        """As plain data for JSON."""
+        """Return the result as plain data for JSON."""
         columns = ("lasso", "count", "stderr", "p_value", "detected")
         rows = [
             {"name": name, **{column: getattr(self, column)[i].item() for column in columns}}
@@ -142,7 +142,7 @@ class MatrixDecoded:
 
 
 def decode(
-    X: object,  # noqa: N803 (as the document calls it)
+    X: object,  # noqa: N803 (the name in the literature)
     y: object,
     *,
     names: Sequence[str] | None = None,
@@ -153,11 +153,12 @@ def decode(
     q: float | None = None,
     reports: object = None,
 ) -> MatrixDecoded:
-    """Which columns of X stand behind y, by Lasso, least squares and a one-sided t-test.
+    """Detect the columns of X that explain y, by Lasso, least squares and a one-sided t-test.
 
-    X has a row for each bit of each cohort and a column for each word; y is how many people of
-    the cohort set the bit. With `p`, `q` and `reports` (of each cohort, or of all of them alike,
-    cohorts one after another) y is how many reports have the bit, and is de-biased here.
+    X has a row for each bit of each cohort and a column for each word; y is the number of people
+    of the cohort who set the bit. With `p`, `q` and `reports` (of each cohort, or of all of them
+    alike, cohorts one after another) y is the number of reports with the bit, and is de-biased
+    here.
     """
     matrix = _matrix(X)
     rows, columns = matrix.shape
@@ -181,9 +182,9 @@ def decode(
 
 
 def positive_lasso(matrix: Vector, y: Vector, penalty: float) -> Vector:
-    """The least of 1/(2n) |y - X b|^2 + penalty sum b over b >= 0, coordinate by coordinate.
+    """Return the minimum of 1/(2n) |y - X b|^2 + penalty sum b over b >= 0, by coordinate descent.
 
-    At rest no coordinate is pulled: up where it is 0, either way where it is above.
+    At the minimum the gradient is 0 where a coordinate is above 0, and not negative where it is 0.
     """
     rows, columns = matrix.shape
     gram = matrix.T @ matrix
@@ -204,7 +205,7 @@ def positive_lasso(matrix: Vector, y: Vector, penalty: float) -> Vector:
 
 
 def _least_squares(matrix: Vector, y: Vector) -> tuple[Vector, Vector, Vector]:
-    """Coefficients without intercept, their standard errors and one-sided p-values."""
+    """Return coefficients without intercept, their standard errors and one-sided p-values."""
     rows, columns = matrix.shape
     if columns >= rows or np.linalg.matrix_rank(matrix) < columns:
         raise InputError(
@@ -215,14 +216,14 @@ def _least_squares(matrix: Vector, y: Vector) -> tuple[Vector, Vector, Vector]:
     count = inverse @ (matrix.T @ y)
     residual = y - matrix @ count
     stderr = np.sqrt(residual @ residual / (rows - columns) * np.diagonal(inverse))
-    # A perfect fit leaves no noise to test against: what is above 0 is there.
+    # A perfect fit leaves no noise to test against: every positive coefficient is significant.
     with np.errstate(divide="ignore", invalid="ignore"):
         statistic = np.where(stderr > 0, count / stderr, np.where(count > 0, np.inf, -np.inf))
     return count, stderr, one_sided_t(statistic, rows - columns)
 
 
 def _debiased(counts: Vector, p: object, q: object, reports: object) -> Vector:
-    """Equation 3: (c - p N) / (q - p), with the cohort's own N."""
+    """Return de-biased counts by equation 3: (c - p N) / (q - p), with the cohort's own N."""
     for name, value in (("p", p), ("q", q)):
         if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 <= value <= 1:
             raise InputError(

@@ -1,1 +1,1 @@
-"""Words that nobody listed, found from the levels of their reports."""
+"""The decode of open words from the levels of their reports."""

@@ -1,16 +1,17 @@
-"""How frequent a word must be to be found, by its length: what a plan says of open words.
+"""The share that a word needs to be detected, by its length, for plans of open words.
 
 At a level with n people, a word of share f has its bucket reported by a binomial number of them,
-with the chance c + gain f, c = 1/g, where a word that nobody has would have c. The deviate of s
-supports is to first order the signed root r(s) = sqrt(2 n KL(s/n, c)), so that the word's deviate
-is about normal with mean r at the mean of s, and the standard deviation of s times r' there. It
-must pass the threshold of every level before the one where it ends, and there the threshold and the
-carved test together, whose p-value must be below the level of Benjamini and Hochberg's rule for one
-word found in a pool of usual size. Levels are independent, so that the chances multiply.
+with the probability c + gain f, c = 1/g, where a word that nobody has would have c. The z-score of
+s supports is to first order the signed root r(s) = sqrt(2 n KL(s/n, c)), so that the word's
+z-score is about normal with mean r at the mean of s, and the standard deviation of s times r'
+there. The word must pass the threshold of every level before the one where it ends, and there the
+threshold and the carved test together, whose p-value must be below the level of Benjamini and
+Hochberg's rule for one word detected in a pool of usual size. Levels are independent, so that the
+probabilities multiply.
 
-What it has to pass depends on how far its beginning is trusted (trust.py): where x beginnings are
-expected to stand out as much by chance, one that does so is trusted to the extent 1 / (1 + x). So
-the chances are averaged over fixed courses that a word may take, spread evenly over all.
+The thresholds depend on the trust in the word's prefix (search.py): where x prefixes are expected
+to have so large a z-score by chance, a prefix that has it is trusted to the extent 1 / (1 + x). So
+the probabilities are averaged over fixed paths that a word may take, spread evenly over all.
 """
 
 from __future__ import annotations
@@ -36,10 +37,10 @@ from rumor.mechanisms.open_words.open_words import MAX_LEVELS, OpenWords
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(64)
 _TRUSTS = 24
-# Words that pass by chance have beginnings that are trusted more than those of all that were looked
-# at, since trust lets pass: 1.6 to 2.0 times, for 12 to 600 beginnings, found by drawing them.
+# Words that pass by chance have prefixes with more trust than all tested prefixes, since trust lets
+# pass: 1.6 to 2.0 times, for 12 to 600 prefixes, found by simulation.
 _PASSING = 1.8
-# Courses that a word may take, level by level: a lattice by the fractional parts of roots.
+# Paths that a word may take, level by level: a lattice by the fractional parts of roots.
 _COURSES = 128
 _PRIMES = [n for n in range(2, 700) if all(n % d for d in range(2, n))][:MAX_LEVELS]
 _EVEN = (np.sqrt(_PRIMES)[:, None] * np.arange(1, _COURSES + 1) + 0.5) % 1
@@ -48,16 +49,16 @@ MOST_SHARE = 0.1
 
 @dataclass(frozen=True)
 class OpenForecast:
-    """The shares at which words of some length are found, half of the time and mostly."""
+    """The shares at which words of some length are detected with probability 1/2 and 9/10."""
 
     bits: int
-    """Of the word in the code, end mark included."""
+    """The bits of the word in the code, end mark included."""
     half: float
     most: float
 
 
 class Course:
-    """What words of one length have to pass."""
+    """The thresholds that words of one length must pass."""
 
     def __init__(
         self, mechanism: OpenWords, users: int, bits: int, beam: int | None = None
@@ -79,12 +80,12 @@ class Course:
         self._others = _others(going, beam)
         self._candidates = (self._others + 1) * going
         words = (self._others + 1) * np.maximum(ended, 1e-9)
-        # What the last threshold and the test ask for, by the trust in what comes before.
+        # The z-scores that the last threshold and the test require, by the trust in the prefix.
         self._beam, self._trusts = beam, np.geomspace(LEAST_TRUST, 1.0, _TRUSTS)
         self._lows = threshold_for(allowed[end] / words[end] * self._weight(self._trusts, end))
         alike = ended[end] * ndtr(-self._lows)
         by_chance = np.minimum(allowed, self._others * ended * float(ndtr(-LEAST_THRESHOLD)))
-        # The trust that the words of the pool have together by chance.
+        # The total trust of the pool's words that passed by chance.
         self.trusted = sum(
             number * _PASSING * _usual_trust(others)
             for number, others in zip(by_chance.tolist(), self._others.tolist(), strict=True)
@@ -98,7 +99,7 @@ class Course:
         )
 
     def chance(self, share: float) -> float:
-        """The chance that a word of this share is found."""
+        """Return the probability that a word of this `share` is detected."""
         from scipy.special import ndtr, ndtri
 
         if not self.possible:
@@ -118,12 +119,14 @@ class Course:
         return float(chance @ self._passes_test(means, spreads, trust)) / _COURSES
 
     def _weight(self, trust: Vector, level: int) -> Vector:
-        """Of the extensions of a trusted beginning among those that stand out by chance."""
+        """Return the weight of a trusted prefix's extensions relative to prefixes that pass
+        by chance.
+        """
         others = self._others[level]
         return np.asarray(trust * (others + 1) / (trust + others * _usual_trust(others)))
 
     def _passes_test(self, means: Vector, spreads: Vector, trust: Vector) -> Vector:
-        """The chance to pass the level where the word ends, and the test, by trust."""
+        """Return the probability to pass the last level's threshold and the test, by trust."""
         from scipy.special import ndtr
 
         end = self._ends - 1
@@ -132,7 +135,7 @@ class Course:
         rest = self._people[end + 1 :] / self._people[end + 1 :].sum()
         later = float(np.sqrt(rest) @ means[end + 1 :])
         spread = math.sqrt(float(rest @ spreads[end + 1 :] ** 2))
-        # Over the deviate of the choosing level, above its threshold.
+        # Integration over the z-score of the last level, above its threshold.
         own, wide = float(means[end]), float(spreads[end])
         high = np.maximum(low, own) + 9 * wide
         x = low + (high - low) * (_NODES + 1) / 2
@@ -142,7 +145,7 @@ class Course:
         return np.asarray((passes * _WEIGHTS).sum(axis=1) * (high - low)[:, 0] / 2)
 
     def _deviates(self, share: float) -> tuple[Vector, Vector]:
-        """Mean and standard deviation of a word's deviate at each level."""
+        """Return mean and standard deviation of a word's z-score at each level."""
         chance = 1 / self._mechanism.buckets
         rate = min(1 - 1e-12, chance + self._mechanism.gain * share)
         apart = rate * math.log(rate / chance)
@@ -157,7 +160,10 @@ class Course:
 def needed_share(
     mechanism: OpenWords, users: int, bits: int, chance: float, *, beam: int | None = None
 ) -> float:
-    """The share at which a word of so many bits is found with this chance; inf where never."""
+    """Return the share at which a word of `bits` bits is detected with probability `chance`.
+
+    The share is infinite where no share suffices.
+    """
     return _needed(Course(mechanism, users, bits, beam), chance)
 
 
@@ -172,23 +178,24 @@ def _needed(course: Course, chance: float) -> float:
 
 
 def forecast(mechanism: OpenWords, users: int, bits: int) -> OpenForecast:
-    """What is found of words of this length."""
+    """Return the detectable shares of words of `bits` bits."""
     course = Course(mechanism, checked_size("users", users, 1, 1 << 62), bits)
     return OpenForecast(bits, _needed(course, 0.5), _needed(course, 0.9))
 
 
 def fakes_to_invent(mechanism: OpenWords, users: int, bits: int, chance: float = 0.5) -> float:
-    """The share of fakes among all reports at which a word of theirs is found with this chance.
+    """Return the share of fakes among all reports that gets a word of theirs detected.
 
-    Fakes spread over levels and cohorts as honest people do and always send their word's bucket:
-    each counts for (1 - 1/g) / gain honest people who hold it.
+    The word is detected with probability `chance`. Fakes spread over levels and cohorts as honest
+    people do and always send their word's bucket: each counts for (1 - 1/g) / gain honest people
+    with the word.
     """
     share = needed_share(mechanism, users, bits, chance)
     return share * mechanism.gain / (1 - 1 / mechanism.buckets)
 
 
 def require_enough(mechanism: OpenWords, users: int, bits: int) -> None:
-    """Refuse to ask people for words of which only those above a tenth of all would be found."""
+    """Refuse a plan under which only words with a share above a tenth would be detected."""
     half = needed_share(mechanism, users, bits, 0.5)
     if half > MOST_SHARE:
         who = f"those that more than {half:.0%} of people hold" if half <= 1 else "none"
@@ -199,7 +206,7 @@ def require_enough(mechanism: OpenWords, users: int, bits: int) -> None:
 
 
 def _others(going: Vector, beam: int) -> Vector:
-    """How many beginnings by chance the candidates of each level extend."""
+    """Return the number of chance prefixes that the candidates of each level extend."""
     from scipy.special import ndtr
 
     found = [0.0]
@@ -209,16 +216,16 @@ def _others(going: Vector, beam: int) -> Vector:
 
 
 def _usual_trust(others: float) -> float:
-    """Of beginnings that stand out by chance, on average over so many.
+    """Return the mean trust of prefixes that pass by chance, `others` of them on average.
 
-    The most of the rate that is not explained by chance is itself a matter of chance: for 20 to 600
-    equally likely ones, .05 + .8 / sqrt(n) to .05 + .6 / sqrt(n) were found by drawing them.
+    The largest part of the rate that is not explained by chance is itself random: for 20 to 600
+    equally likely prefixes, .05 + .8 / sqrt(n) to .05 + .6 / sqrt(n) were found by simulation.
     """
     return LEAST_TRUST + 0.7 / math.sqrt(max(1.0, others))
 
 
 def _pooled_deviate(part: float, threshold: float, p_value: float) -> float:
-    """The pooled deviate whose carved p-value is this one."""
+    """Return the pooled z-score whose carved p-value is `p_value`."""
     low, high = 0.0, 40.0
     for _ in range(40):
         middle = (low + high) / 2

@@ -1,37 +1,28 @@
-"""Tests, shares and intervals of words that were found, and of words of a list.
+"""Tests, shares and intervals of detected words, and of candidate words.
 
-The order of found words: what the levels before say of them, where they agree with the words.
+Tests. A word is selected at the level where it ends, since its z-score there passed a threshold t.
+Later levels did not take part in the selection. So of the z-scores pooled over this level and all
+later ones, each with the root of its people as its weight, the null distribution is that of
+sqrt(r) Z1 + sqrt(1 - r) Z2 given Z1 >= t, with r the share of the people at the selecting level
+and Z1, Z2 normal: the information that selection used is carved out, and nothing else is lost
+(Fithian, Sun and Taylor, "Optimal inference after model selection", 2014). Benjamini and
+Hochberg's rule runs over the pool, with weights from the levels before (search.py), at 0.8 of the
+promised level: tails come from a saddle point, and the pool's size is itself random.
 
-A word's beginning is held by everybody who holds the word, and by all who hold another one that
-begins so. Where the beginnings of all found words are held by no more people than these words
-together, as far as noise lets one see, the levels of beginnings count the words as well as later
-levels do, and they are averaged, each as sure as it is, less what other found words with the same
-beginning account for. Where beginnings hold more, as in any language, a level says nothing that a
-ranking could use, and is left out. A ranking alone: shares come from levels that chose nothing.
+Shares and intervals. Shares come from the levels after the selecting one, which are unbiased
+before the test and raised by it, since the test uses them too. So the lower end of an interval has
+the tail (alpha / 2) found / pool, and the upper one alpha / 2.
 
-The test of a word that one level chose: what is left of that level's evidence, and all later.
+Order. A word's prefix is shared by everybody with the word, and by all with another word of that
+prefix. Where the prefixes of all detected words have no larger share than these words together, as
+far as noise shows, the levels of prefixes count the words as well as later levels do, and the
+shares are averaged by precision, less the part of other detected words with that prefix. Where
+prefixes have a larger share, as in any language, a level is useless for ranking, and is left out.
+The average only ranks words; their shares come from levels that selected nothing.
 
-The level that chose a word did so since its deviate there passed a threshold t. Later levels did
-not take part in that. So of the deviates pooled over this level and all later ones, each with the
-root of its people as its weight, the law under "nobody has it" is that of
-sqrt(r) Z1 + sqrt(1 - r) Z2 given Z1 >= t, with r the share of the people at the choosing level and
-Z1, Z2 normal: what selection used up is carved out, and nothing else is lost (Fithian, Sun and
-Taylor, "Optimal inference after model selection", 2014).
-
-Which words people hold, and how many of them: tests, shares and intervals of pooled words.
-
-Tests pool the level that chose a word with all later ones (carved.py), and Benjamini and Hochberg's
-rule runs over the pool, with weights from the levels before (trust.py), at 0.8 of the level that is
-promised: tails come from a saddle point, and the pool's size is itself a matter of chance. Shares
-come from the levels after the one that chose the word, which are unbiased before the test and
-raised by it, since the test looks at them too. So the lower end of an interval has the tail (alpha
-/ 2) found / pool, and the upper one alpha / 2.
-
-Words of a list, tested on the reports of an open question.
-
-A listed word needs no search, and no level chose it: every level at which it has ended, and that of
-whole words, counts in full. Words that are too long to be named, or that the code cannot write, are
-tested by whole words alone. Beginnings are left out: other words share them.
+Candidates. A candidate word needs no search, and no level selected it: every level at which it has
+ended, and that of whole words, counts in full. Words that are too long to be named, or that the
+code cannot write, are tested by whole words alone. Prefixes are left out: other words share them.
 """
 
 from __future__ import annotations
@@ -47,27 +38,27 @@ from rumor.core.exact import CONFIDENCE
 from rumor.core.types import Progress, Tally, Vector
 from rumor.estimators.multiple_testing import benjamini_hochberg
 from rumor.kinds.words.fit.prefixes import support
-from rumor.kinds.words.fit.search import Grown, grow, weights
+from rumor.kinds.words.fit.search import PrefixSearch, search_prefixes, weights
 from rumor.mechanisms.open_words.open_words import OpenWords
 
-# Squared residuals may pass their mean by so many of their standard deviations.
+# Squared residuals may exceed their mean by this many of their standard deviations.
 _AGREES = 2.0
 
 
 @dataclass(frozen=True)
-class Looks:
-    """What one level of beginnings says of some words: shares of their beginnings, and errors."""
+class PrefixShares:
+    """One level's estimates of some words' prefixes: shares and standard errors."""
 
     rows: NDArray[np.intp]
-    """Which words."""
+    """The indices of the words."""
     stems: NDArray[np.uint64]
-    """The beginning of each."""
+    """The fingerprint of each word's prefix."""
     share: Vector
     stderr: Vector
 
 
-def ranked(share: Vector, stderr: Vector, levels: list[Looks]) -> Vector:
-    """The shares of words, averaged with those of their beginnings where these agree with them."""
+def ranking_shares(share: Vector, stderr: Vector, levels: list[PrefixShares]) -> Vector:
+    """Return the shares of words, averaged with those of their prefixes where these agree."""
     weight = 1 / stderr**2
     total = share * weight
     for level in levels:
@@ -90,7 +81,7 @@ _REACH = 8.0
 
 
 def carved_p_values(pooled: Vector, share: Vector, threshold: Vector) -> Vector:
-    """P(sqrt(r) Z1 + sqrt(1-r) Z2 >= pooled | Z1 >= threshold), for each word."""
+    """Return P(sqrt(r) Z1 + sqrt(1-r) Z2 >= pooled | Z1 >= threshold), for each word."""
     from scipy.special import ndtr
 
     root, rest = np.sqrt(share), np.sqrt(1 - share)
@@ -110,25 +101,25 @@ CAUTION = 0.8
 
 @dataclass(frozen=True, eq=False)
 class Discovered:
-    """The words found, the surest share first, and what stays without a name."""
+    """The detected words, the largest share first, and a bound on the unnamed share."""
 
     words: list[str]
     share: Vector
-    """From the levels that did not choose the word: within its interval."""
+    """The share from the levels that did not select the word, within its interval."""
     stderr: Vector
     low: Vector
     high: Vector
     p_value: Vector
     ranked_by: Vector
-    """The share with the choosing level and beginnings counted: a ranking, not an estimate."""
+    """The share with the selecting level and prefixes included, used for ranking only."""
     chosen_at: NDArray[np.int64]
     """The level, from 1, at which each word ended."""
     pool: int
-    """How many words were tested."""
+    """The number of words tested."""
     longer: float
-    """At least this share of people holds words that are too long to be named."""
+    """A lower bound on the share of people whose word is too long to be named."""
     candidates: int
-    """How many beginnings were looked at."""
+    """The number of prefixes tested."""
 
 
 def discover(
@@ -140,9 +131,9 @@ def discover(
     beam: int | None = None,
     on_progress: Progress | None = None,
 ) -> Discovered:
-    """The words of a tally, at a false discovery rate of at most about `level`."""
+    """Return the words of a tally, at a false discovery rate of at most about `level`."""
     table = mechanism.table(tally)
-    grown = grow(mechanism, table, beam=beam, on_progress=on_progress)
+    grown = search_prefixes(mechanism, table, beam=beam, on_progress=on_progress)
     pool = grown.pool
     p_values = _p_values(grown)
     weighted = p_values / weights(np.array(pool.trust))
@@ -166,7 +157,7 @@ def discover(
     )
 
 
-def _p_values(grown: Grown) -> Vector:
+def _p_values(grown: PrefixSearch) -> Vector:
     pool, people = grown.pool, grown.people
     pooled, share = np.zeros(len(pool.words)), np.zeros(len(pool.words))
     for i, (level, deviates) in enumerate(zip(pool.level, pool.deviates, strict=True)):
@@ -177,9 +168,9 @@ def _p_values(grown: Grown) -> Vector:
 
 
 def _shares(
-    mechanism: OpenWords, grown: Grown, rows: NDArray[np.intp], *, later: bool
+    mechanism: OpenWords, grown: PrefixSearch, rows: NDArray[np.intp], *, later: bool
 ) -> tuple[Vector, Vector]:
-    """The shares of words and their errors, from the levels after the one that chose each."""
+    """Return the shares of words and their errors, from the levels after the selecting one."""
     found = np.zeros((rows.size, 2))
     for place, i in enumerate(rows.tolist()):
         first = grown.pool.level[i] + later
@@ -192,27 +183,27 @@ def _shares(
     return found[:, 0], found[:, 1]
 
 
-def _ranked(mechanism: OpenWords, grown: Grown, rows: NDArray[np.intp]) -> Vector:
-    """What found words are ranked by: the choosing level and what agrees of earlier ones, too."""
+def _ranked(mechanism: OpenWords, grown: PrefixSearch, rows: NDArray[np.intp]) -> Vector:
+    """Return the shares that rank words: with the selecting level and agreeing earlier ones."""
     pool, looks = grown.pool, []
     chosen = np.array([pool.level[i] for i in rows.tolist()], dtype=np.intp)
     for level in range(chosen.max(initial=0)):
         here = np.flatnonzero(chosen > level)
         people, chance = int(grown.people[level]), 1 / mechanism.buckets
-        # What is left of a small table may be less noise than its people must have brought.
+        # The residual noise of a small table may be less than its people must have caused.
         noise = max(float(grown.deviation[level]) ** 2, people * chance * (1 - chance))
         begun = [pool.before[i][level] for i in rows[here].tolist()]
         shares = np.array([share_of(mechanism, excess, people, noise) for excess in begun])
         stems = np.array([pool.stems[i][level] for i in rows[here].tolist()], dtype=np.uint64)
-        looks.append(Looks(here, stems, shares[:, 0], shares[:, 1]))
-    return ranked(*_shares(mechanism, grown, rows, later=False), looks)
+        looks.append(PrefixShares(here, stems, shares[:, 0], shares[:, 1]))
+    return ranking_shares(*_shares(mechanism, grown, rows, later=False), looks)
 
 
 def noise_of(mechanism: OpenWords, deviation: float, people: int) -> float:
     """Return the variance of an excess among `people` whose table has this `deviation`.
 
-    A fit of frequent stems can explain most of a small table, its noise too. Where less than half
-    of what chance brings is left of the noise, it is taken for what chance brings.
+    A fit of frequent prefixes can explain most of a small table, its noise included. Where the
+    residual noise is less than half of the binomial noise, the binomial noise is returned.
     """
     chance = 1 / mechanism.buckets
     least = people * chance * (1 - chance)
@@ -222,10 +213,10 @@ def noise_of(mechanism: OpenWords, deviation: float, people: int) -> float:
 def share_of(
     mechanism: OpenWords, excess: float, people: int, variance: float
 ) -> tuple[float, float]:
-    """The share that an excess over chance among so many people stands for, and its error.
+    """Return the share that an `excess` over chance among `people` stands for, and its error.
 
-    A report of a word with share f lies in its bucket with probability 1/g + gain f: what that
-    varies more than by chance is added to the variance of the table.
+    A report of a word with share f lies in its bucket with probability 1/g + gain f: the variance
+    beyond that of chance is added to the `variance` of the table.
     """
     if not people:
         return 0.0, 1.0
@@ -239,7 +230,7 @@ def share_of(
 def interval(
     share: Vector, stderr: Vector, confidence: float, found: int, pool: int
 ) -> tuple[Vector, Vector]:
-    """Both ends of each share: the lower tail is cut to the part of the pool that was found."""
+    """Return both ends of each share; the lower tail is multiplied by `found` / `pool`."""
     from scipy.special import ndtri
 
     tail = (1 - confidence) / 2
@@ -248,16 +239,16 @@ def interval(
     return np.clip(share - below * stderr, 0, 1), np.clip(share + above * stderr, 0, 1)
 
 
-def _longer(mechanism: OpenWords, grown: Grown, confidence: float) -> float:
-    """The lower ends of all beginnings that go on, every one certain together with the others."""
+def _longer(mechanism: OpenWords, grown: PrefixSearch, confidence: float) -> float:
+    """Return the sum of the lower ends of all continuing prefixes, simultaneously valid."""
     from scipy.special import ndtri
 
     longer = grown.longer
     looked_at = int(grown.candidates[-2]) if grown.candidates.size > 1 else 0
     if not longer.people or not looked_at:
         return 0.0
-    # The excess at which a deviate would be as large as the largest of so many by chance; where
-    # supports are few, deviates grow slower than they do, and this leaves less of them.
+    # The excess at which a z-score would equal the largest of all by chance; where supports are
+    # few, z-scores grow more slowly, and the bound is smaller.
     below = -float(ndtri((1 - confidence) / 2 / looked_at))
     sure = longer.deviates > below
     least = longer.excess[sure] * (1 - below / longer.deviates[sure])
@@ -266,7 +257,7 @@ def _longer(mechanism: OpenWords, grown: Grown, confidence: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Listed:
-    """The words of a list in its order; which are found, and the intervals of those that are."""
+    """The words of a list in its order, the detected ones among them, and their intervals."""
 
     words: list[str]
     found: NDArray[np.bool_]
@@ -285,7 +276,7 @@ def look_for(
     level: float = LEVEL,
     confidence: float = CONFIDENCE,
 ) -> Listed:
-    """Which words of a list people hold, at a false discovery rate of at most about `level`."""
+    """Test the candidate `words` at a false discovery rate of at most about `level`."""
     from scipy.special import ndtr
 
     distinct = list(dict.fromkeys(unicodedata.normalize("NFC", word) for word in words))

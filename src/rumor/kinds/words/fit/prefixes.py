@@ -1,34 +1,31 @@
-"""The support of each prefix in one level's reports, frequent prefixes taken out.
+"""The support of each prefix in one level's reports, with frequent prefixes subtracted.
 
-Which bits can follow which: the beginnings of words that a prefix code can write.
+The grammar of a code says which bits can follow which prefix of a word. A state is what a prefix
+leaves open: the place in a code word, or the number of bits of a character still to come. Bits
+that no word is written with lead to a state that nothing leaves; after the end mark there are
+zeros alone. Some sequences remain possible that are no word (a text that the code would have
+written with longer symbols); they are rejected when words are read.
 
-A state is what a beginning leaves open: how far into a code word it is, or how many bits of a
-character are still to come. Bits that no word is written with lead to a state that nothing leaves;
-behind the end mark there are zeros alone. What remains possible here and is still no word (a text
-that the code would have written with longer symbols) is sorted out when words are read.
+The null distribution is that of a prefix that nobody has, by the symmetry of its hashes. Whatever
+the table of a level contains (noise, frequent words, rare ones, fake reports), such a prefix falls
+into a uniform bucket of every cohort, independently. Given the table, its support is a sum of
+independent draws, one from each row: the mean is n / g, the variance is sum_k (g sum_y C_ky^2 -
+n_k^2) / g^2, and the logarithm of the moment generating function is K(t) = sum_k ln mean_y exp(t
+C_ky). Nothing is assumed about people.
 
-The law of a stem that nobody has, by the symmetry of its hashes.
+With large supports the sum is normal. With small ones it is skewed, and a normal approximation
+detects words that are absent. So a support is turned into the z-score of equal tail probability by
+the saddle point (Barndorff-Nielsen, "Inference on full or partial parameters based on the
+standardized signed log likelihood ratio", 1986): with x = K'(t), w = sign(t) sqrt(2 (t x - K(t)))
+and u = t sqrt(K''(t)), the z-score is w + ln(u / w) / w. A discrete distribution is evaluated in
+the middle of its jumps: words are judged by sums over several levels.
 
-Whatever the table of a level holds (noise, frequent words, rare ones, lies), a stem that nobody has
-falls into a uniform bucket of every cohort, independently. Given the table, its support is a sum of
-independent draws, one from each row: the mean is n / g, the variance is
-sum_k (g sum_y C_ky^2 - n_k^2) / g^2, and the logarithm of the moment generating function is
-K(t) = sum_k ln mean_y exp(t C_ky). Nothing is assumed about people.
-
-Where supports are many the sum is normal. Where they are few it is skewed, and a normal law finds
-words that are not there. So a support is turned into the normal deviate of the same tail by the
-saddle point (Barndorff-Nielsen, "Inference on full or partial parameters based on the standardized
-signed log likelihood ratio", 1986): with x = K'(t), w = sign(t) sqrt(2 (t x - K(t))) and
-u = t sqrt(K''(t)), the deviate is w + ln(u / w) / w. A law that jumps is
-met in the middle of its jumps: words are judged by sums over several levels.
-
-How much of a level's reports speaks for each stem, frequent stems taken out of the others' way.
-
-A frequent stem fills one bucket in each cohort, and every other stem that falls into some of these
-gains by it: collisions are noise, and the largest of it where people agree most. So stems that are
-surely there are fitted together, their part is subtracted, and the others are looked at in what is
-left. A stem that was fitted has its own part back. What nobody has stays uniform over the buckets
-of whatever is left, since no fit has looked at its hashes: its law is that of the remainder.
+Frequent prefixes are subtracted before the others are scored. A frequent prefix fills one bucket
+in each cohort, and every other prefix that falls into some of these gains by it: collisions are
+noise, and the largest noise where people agree most. So prefixes that are surely present are
+fitted together, their part is subtracted, and the others are scored on the remainder. A fitted
+prefix has its own part added back. Prefixes that nobody has stay uniform over the buckets of the
+remainder, since no fit depends on their hashes: their null distribution is that of the remainder.
 """
 
 from __future__ import annotations
@@ -48,21 +45,21 @@ from rumor.mechanisms.open_words.prefix_hashes import PrefixHashes, Words
 States = NDArray[np.int32]
 
 DEAD, ENDED, START = 0, 1, 2
-# The first bits behind these first bytes must be one of few, else the bytes are no UTF-8.
+# The first bits after these first bytes are restricted, else the bytes are no UTF-8.
 _ALLOWED = {0xE0: ("1",), 0xED: ("0",), 0xF0: ("1", "01"), 0xF4: ("00",)}
 
 
 class Grammar:
-    """The states of a code, and what each bit makes of them.
+    """The states of a code, and the transition by each bit.
 
-    Where all words have one length in characters, states know how many there are so far: a word
-    that is whole ends, and no other does.
+    Where all words have one length in characters, states count the characters so far: a word ends
+    exactly at that length.
     """
 
     def __init__(self, code: PrefixCode) -> None:
         length = code.length
         self._next: list[list[int]] = [[DEAD, DEAD], [ENDED, DEAD], [DEAD, DEAD]]
-        # Where the next symbol starts, by the characters before it where they are counted.
+        # The start of each symbol, by the number of characters before it where they are counted.
         starts = [START, *(self._new() for _ in range((length or 1) - 1)), ENDED]
         self._tails: dict[tuple[int, int], int] = {(0, start): start for start in starts}
         for written, start in enumerate(starts[:-1]):
@@ -85,7 +82,7 @@ class Grammar:
         return len(self._next) - 1
 
     def _path(self, state: int, bits: str, goal: int) -> None:
-        """Lead these bits from a state to a goal, along the path that is there."""
+        """Add transitions so that `bits` lead from `state` to `goal`, along existing ones."""
         *before, last = map(int, bits)
         for bit in before:
             if self._next[state][bit] == DEAD:
@@ -94,23 +91,23 @@ class Grammar:
         self._next[state][last] = goal
 
     def _tail(self, left: int, goal: int) -> int:
-        """The state with so many bits of a character to come, whatever they are, before a goal."""
+        """Return the state in which `left` arbitrary bits of a character remain before `goal`."""
         if (left, goal) not in self._tails:
             state = self._tails[left, goal] = self._new()
             self._next[state] = [self._tail(left - 1, goal)] * 2
         return self._tails[left, goal]
 
     def after(self, states: States, step: int) -> States:
-        """The states behind every chunk of `step` bits, (states, 2^step)."""
+        """Return the states after every chunk of `step` bits, (states, 2^step)."""
         found = states[:, None]
         for _ in range(step):
             found = self.table[found].reshape(len(states), 2 * found.shape[1])
         return found
 
     def growth(self, step: int, depth: int) -> tuple[Vector, Vector]:
-        """How many extensions a beginning has at each level that go on, and how many that end.
+        """Return the number of a prefix's extensions at each level that continue, and that end.
 
-        On average over all beginnings that go on, each as likely as another.
+        The numbers are means over all continuing prefixes, each equally likely.
         """
         going, ended = np.zeros(depth), np.zeros(depth)
         paths: Vector = np.zeros(len(self.table))
@@ -127,7 +124,7 @@ class Grammar:
 
 
 def bits_of(chunks: Iterator[int] | NDArray[np.integer], step: int) -> int:
-    """Chunks as one integer, the first on top."""
+    """Return the `chunks` as one integer, the first in the highest bits."""
     bits = 0
     for chunk in chunks:
         bits = bits << step | int(chunk)
@@ -135,7 +132,7 @@ def bits_of(chunks: Iterator[int] | NDArray[np.integer], step: int) -> int:
 
 
 def read_word(code: PrefixCode, chunks: NDArray[np.integer], step: int) -> str | None:
-    """The ended word that is written so, or None where no word is."""
+    """Return the ended word that `chunks` encode, or None where they encode no word."""
     bits, length = bits_of(chunks, step), step * len(chunks)
     word = code.read(bits, length)
     if word is None:
@@ -146,15 +143,15 @@ def read_word(code: PrefixCode, chunks: NDArray[np.integer], step: int) -> str |
     return word if written.bits << (length - written.length) == bits else None
 
 
-# Where the curve is worked out, in units of 1 / standard deviation: straight lines in between.
+# Abscissas of the z-score curve, in units of 1 / standard deviation; linear in between.
 _TILTS = np.array([*np.arange(-6.0, -0.4, 0.5), *np.arange(0.5, 6.1, 0.5), *np.arange(7.0, 15.1)])
 
 
 def variance(table: NDArray[np.number]) -> float:
-    """The variance of the support of a stem that nobody has; exact where counts are integers."""
+    """Return the variance of an absent prefix's support; exact where counts are integers."""
     buckets = table.shape[1]
     if table.dtype.kind in "iu":
-        wide = table.astype(object)  # no square is too large for Python's integers
+        wide = table.astype(object)  # Python's integers hold squares of any size
         squares = buckets * (wide**2).sum() - (wide.sum(axis=1) ** 2).sum()
         return float(int(squares) / buckets**2)
     centred = table - table.mean(axis=1, keepdims=True)
@@ -162,7 +159,7 @@ def variance(table: NDArray[np.number]) -> float:
 
 
 class NullLaw:
-    """Supports as normal deviates, for stems that nobody has."""
+    """The null distribution of supports, as a map from supports to z-scores."""
 
     def __init__(self, table: NDArray[np.number]) -> None:
         centred = table - table.mean(axis=1, keepdims=True)
@@ -173,13 +170,14 @@ class NullLaw:
             return
         curve = [self._point(centred, tilt / self.deviation) for tilt in _TILTS]
         self._supports, self._deviates = (np.array(part) for part in zip(*curve, strict=True))
-        # At the far ends all mass is in one place, and rounding decides: keep what grows.
+        # At the far ends all mass is in one place, and rounding decides: only increasing points
+        # stay.
         grows = np.concatenate([[True], np.diff(np.maximum.accumulate(self._supports)) > 0])
         grows[1:] &= np.diff(np.maximum.accumulate(self._deviates)) > 0
         self._supports, self._deviates = self._supports[grows], self._deviates[grows]
 
     def _point(self, centred: Vector, t: float) -> tuple[float, float]:
-        """A support above the mean, and its deviate."""
+        """Return a support above the mean, and its z-score."""
         tilted = t * centred
         top = tilted.max(axis=1, keepdims=True)
         weights = np.exp(tilted - top)
@@ -194,12 +192,12 @@ class NullLaw:
         return support, w + math.log(u / w) / w
 
     def deviates(self, supports: Vector) -> Vector:
-        """The normal deviate of each support: how unlikely as much or more is."""
-        if self._supports.size < 2:  # hardly anybody is there: it says nothing
+        """Return the z-score of each support, from its upper tail probability."""
+        if self._supports.size < 2:  # hardly any reports: no information
             return np.zeros(supports.shape)
         x = supports - self.mean
         found = np.interp(x, self._supports, self._deviates)
-        # Beyond the last point the curve goes on as it went, so that order is kept.
+        # Beyond the last point the curve continues linearly, which preserves order.
         last = self._supports.size - 1
         slope = (self._deviates[last] - self._deviates[last - 1]) / (
             self._supports[last] - self._supports[last - 1]
@@ -217,7 +215,7 @@ _PASSES = 4
 
 @dataclass(frozen=True)
 class Support:
-    """The stems of one level: deviates, supports above chance, and the noise of those."""
+    """The prefixes of one level: z-scores, supports above chance, and the noise of those."""
 
     deviates: Vector
     excess: Vector
@@ -228,9 +226,10 @@ class Support:
 def support(
     counts: NDArray[np.int64], stems: PrefixHashes, level: int, fingerprints: Words, delta: float
 ) -> Support:
-    """What the table of one level says of these stems.
+    """Return the support of the prefixes `fingerprints` in the table of one level.
 
-    `delta` is how much likelier people of a stem are to report its bucket than another one.
+    `delta` is the additional probability that people with a prefix report its bucket rather than
+    another.
     """
     people = counts.sum(axis=1)
     left: Vector = counts - people[:, None] / counts.shape[1]

@@ -1,24 +1,20 @@
-"""The search for words, level by level, from prefixes that stand out.
+"""The search for words, level by level, through significant prefixes.
 
-How far a beginning is trusted, and what its extensions have to pass for it.
+Trust. A word that people have is significant at every level, and not only at the one where it
+ends. The z-scores of its prefix at the levels before may not be added to its test, since other
+words share the prefix; but they may guide the search. So each prefix that survives a level has a
+trust: one less the false discovery rate among prefixes with at least its z-score. Its extensions
+have a part of all chances to pass that is proportional to this trust, and words are tested with
+weights proportional to it (Genovese, Roeder and Wasserman, "False discovery control with p-value
+weighting", 2006): weights that average one, and that do not depend on the data of the test, leave
+the false discovery rate unchanged.
 
-A word that people hold stands out at every level, and not only at the one where it ends. What the
-levels before say of its beginning may not be added to its test, since other words begin alike; but
-they may say where to look. So each beginning that survives a level is trusted as far as chance does
-not explain it: one less the rate of false ones among those that stand out at least as much. Its
-extensions have a part of all chances to pass that is proportional to this trust, and words are
-tested with weights proportional to it (Genovese, Roeder and Wasserman, "False discovery control
-with p-value weighting", 2006): weights that average one, and that nothing has a say in which the
-test looks at, leave the rate of false discoveries as it is.
-
-Growing words, level by level: beginnings that stand out are extended, ended words are pooled.
-
-At each level the candidates are the extensions of the beginnings that survived the level before, as
-far as the code can write them. A candidate survives when its deviate passes a threshold, so that
-about `beam` of those that nobody has get through, whatever their number; it is lower where earlier
-levels trust the beginning (trust.py), and depends on those alone. A candidate that has ended is a
-word. Words need not be extended, so that many more can be let through: they go to the pool, and
-every deeper level, whose hashes are others, looks at them again.
+Search. At each level the candidates are the extensions of the prefixes that survived the level
+before, as far as the code can write them. A candidate survives when its z-score passes a
+threshold, such that about `beam` of the absent ones pass, whatever their number; the threshold is
+lower where earlier levels trust the prefix, and depends on those levels alone. A candidate that
+has ended is a word. A word needs no extension, so far more words than prefixes may pass: words
+enter the pool, and every deeper level, whose hashes are independent, scores them again.
 """
 
 from __future__ import annotations
@@ -34,16 +30,16 @@ from rumor.kinds.words.fit.prefixes import DEAD, ENDED, START, Grammar, Support,
 from rumor.mechanisms.open_words.open_words import OpenWords
 from rumor.mechanisms.open_words.prefix_hashes import Words
 
-# What a beginning has at least: others may continue it that stand out more than it does.
+# The least trust of a prefix: a less significant one may still be continued by a frequent word.
 LEAST_TRUST = 0.05
 LEAST_THRESHOLD = 1.0
-# More survivors than this many times those expected by chance are cut off.
+# The largest number of survivors, as a multiple of those expected by chance.
 _MOST = 4
 
 
 @dataclass(frozen=True)
-class Passed:
-    """The candidates that go on, in their order, what each had to pass, and how each is trusted."""
+class Survivors:
+    """The candidates that survive, in their order, with their thresholds and their trust."""
 
     rows: NDArray[np.intp]
     threshold: Vector
@@ -51,21 +47,21 @@ class Passed:
 
 
 def weights(trust: Vector) -> Vector:
-    """Proportional to trust, one on average."""
+    """Return weights proportional to `trust`, one on average."""
     return np.asarray(trust / trust.mean()) if trust.size else trust
 
 
 def threshold_for(part: Vector | float) -> Vector:
-    """The deviate that this part of those that nobody has passes by chance."""
+    """Return the z-score that the share `part` of absent prefixes exceeds by chance."""
     from scipy.special import ndtri
 
     return np.asarray(np.maximum(LEAST_THRESHOLD, -ndtri(np.minimum(0.5, part))))
 
 
-def passed(deviates: Vector, trust: Vector, beam: float) -> Passed:
-    """Those of the candidates that pass, about `beam` of which by chance.
+def select_survivors(deviates: Vector, trust: Vector, beam: float) -> Survivors:
+    """Return the candidates that pass, about `beam` of which by chance.
 
-    `trust` is that of the beginning which each candidate extends.
+    `trust` is that of the prefix that each candidate extends.
     """
     from scipy.special import ndtr
 
@@ -78,47 +74,49 @@ def passed(deviates: Vector, trust: Vector, beam: float) -> Passed:
     if rows.size > _MOST * beam:
         order = order[: int(_MOST * beam)]
         part = float(weighted[order[-1]])
-    # The rate of false ones among all up to each, the smallest of those that reach further.
+    # The false discovery rate among all candidates up to each, made monotone from the end.
     by_chance = weighted[order] * deviates.size / np.arange(1, order.size + 1)
     false = np.minimum.accumulate(by_chance[::-1])[::-1]
     back = np.argsort(rows[order])
     rows = rows[order][back]
-    return Passed(
+    return Survivors(
         rows, threshold_for(part * weight[rows]), np.maximum(LEAST_TRUST, 1 - false)[back]
     )
 
 
 BEAM = 600
-# Long steps have many extensions, and find as much with fewer survivors.
+# Long steps have many extensions, and detect as much with fewer survivors.
 _LEAST_BEAM, _EXTENSIONS = 100, 300 << 10
-# Words of the pool that pass by chance, over all levels where words can end.
+# The number of words in the pool that pass by chance, over all levels where words can end.
 POOL = 1200
 _MAX_HASHES = 10**10
 
 
 @dataclass
 class Pool:
-    """Words that ended at some level and survived it, and what each level says of them."""
+    """The words that ended at some level and survived it, with their statistics by level."""
 
     words: list[str] = field(default_factory=list)
     level: list[int] = field(default_factory=list)
-    """Where each was chosen."""
+    """The level that selected each word."""
     threshold: list[float] = field(default_factory=list)
-    """What its deviate there had to pass."""
+    """The threshold of each word at that level."""
     trust: list[float] = field(default_factory=list)
-    """How likely its beginning was to be somebody's, by the levels before."""
+    """The trust in each word's prefix, by the levels before."""
     fingerprints: list[int] = field(default_factory=list)
     deviates: list[list[float]] = field(default_factory=list)
-    """Of each word at the level that chose it and all later ones."""
+    """The z-scores of each word at the selecting level and all later ones."""
     excess: list[list[float]] = field(default_factory=list)
     stems: list[list[int]] = field(default_factory=list)
-    """The fingerprints of its beginning at the levels before, and what those say of it."""
+    """The fingerprints of each word's prefixes at the levels before; their excess is in
+    `before`.
+    """
     before: list[list[float]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
-class Beginnings:
-    """Candidates of one level that have not ended: fingerprints, states and their bits so far."""
+class Prefixes:
+    """The continuing candidates of one level: fingerprints, states and their bits so far."""
 
     fingerprints: Words
     states: NDArray[np.int32]
@@ -130,26 +128,26 @@ class Beginnings:
 
 
 @dataclass(frozen=True)
-class Grown:
-    """What a search leaves: the pool, the noise and people of each level, and what goes on."""
+class PrefixSearch:
+    """The result of a search: the pool, each level's noise and people, and what goes on."""
 
     pool: Pool
     deviation: Vector
     people: NDArray[np.int64]
     candidates: NDArray[np.int64]
-    """How many beginnings were looked at, by level."""
+    """The number of prefixes tested, by level."""
     longer: Support
-    """The survivors of the last level of beginnings that have not ended."""
+    """The support of the continuing survivors of the last level."""
 
 
-def grow(
+def search_prefixes(
     mechanism: OpenWords,
     table: NDArray[np.int64],
     *,
     beam: int | None = None,
     on_progress: Progress | None = None,
-) -> Grown:
-    """All words that stand out at the level where they end, from counts by level and cohort."""
+) -> PrefixSearch:
+    """Return all words that are significant where they end, from counts by level and cohort."""
     beam = usual_beam(mechanism) if beam is None else beam
     stems, depth = mechanism.stems, mechanism.levels - 1
     if beam << stems.step > _MAX_HASHES // stems.cohorts:
@@ -160,7 +158,7 @@ def grow(
     delta = mechanism.gain * mechanism.buckets / (mechanism.buckets - 1)
     grammar, pool = Grammar(mechanism.code), Pool()
     allowed = pool_by_level(grammar.growth(stems.step, depth)[1])
-    alive = Beginnings(
+    alive = Prefixes(
         np.array([stems.root], dtype=np.uint64),
         np.array([START], dtype=np.int32),
         np.zeros((1, 0), dtype=np.uint16),
@@ -180,7 +178,7 @@ def grow(
         _add(pool, found.deviates[grown.size :], found.excess[grown.size :])
         trust = alive.trust[parents]
         ended, on = np.flatnonzero(states == ENDED), np.flatnonzero(states != ENDED)
-        tested = passed(found.deviates[ended], trust[ended], allowed[level])
+        tested = select_survivors(found.deviates[ended], trust[ended], allowed[level])
         for row, threshold in zip(ended[tested.rows], tested.threshold.tolist(), strict=True):
             path = np.append(alive.chunks[parents[row]], chunks[row])
             word = read_word(mechanism.code, path, stems.step)
@@ -194,9 +192,9 @@ def grow(
                 pool.excess.append([float(found.excess[row])])
                 pool.stems.append(alive.stems[parents[row]].tolist())
                 pool.before.append(alive.excess[parents[row]].tolist())
-        going = passed(found.deviates[on], trust[on], beam)
+        going = select_survivors(found.deviates[on], trust[on], beam)
         on = on[going.rows]
-        alive = Beginnings(
+        alive = Prefixes(
             grown[on],
             states[on],
             np.hstack([alive.chunks[parents[on]], chunks[on, None].astype(np.uint16)]),
@@ -213,24 +211,24 @@ def grow(
     _add(pool, last.deviates, last.excess)
     if on_progress is not None:
         on_progress(depth + 1, depth + 1)
-    return Grown(pool, deviation, people, candidates, longer)
+    return PrefixSearch(pool, deviation, people, candidates, longer)
 
 
 def usual_beam(mechanism: OpenWords) -> int:
-    """How many beginnings pass a level by chance, where nothing else is said."""
+    """Return the default number of prefixes that pass a level by chance."""
     return max(_LEAST_BEAM, min(BEAM, _EXTENSIONS >> mechanism.step))
 
 
 def pool_by_level(ended: Vector) -> Vector:
-    """How many words pass each level by chance: as many at each where words can end."""
+    """Return the number of words that pass each level by chance: equal where words can end."""
     levels = int(np.count_nonzero(ended))
     return np.asarray(np.where(ended > 0, POOL / max(1, levels), 0.0))
 
 
 def _extensions(
-    grammar: Grammar, alive: Beginnings, step: int
+    grammar: Grammar, alive: Prefixes, step: int
 ) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.int32]]:
-    """Of everything that may follow: whose extension, by which chunk, and its state."""
+    """Return every possible extension: whose extension it is, its chunk, and its state."""
     after = grammar.after(alive.states, step)
     parents, chunks = np.nonzero(after != DEAD)
     return parents, chunks, after[parents, chunks]

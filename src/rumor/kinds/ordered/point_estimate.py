@@ -1,19 +1,17 @@
-"""What intervals of ordered answers assume of the distribution, and how they say so.
+"""Point estimates of ordered answers with intervals, and differences between groups.
 
-Reports cannot tell a smooth distribution from one of a few values each of which many people hold,
-unless there are very many reports: between the two a test has hardly more power than chance. So
-intervals assume nothing unless somebody says that answers are spread smoothly, which makes them
-about half as long where it is true, and wrong where it is not.
+Intervals may assume that the distribution is smooth. Reports cannot tell a smooth distribution
+from one of a few values each of which many people have, unless there are very many reports:
+between the two a test has hardly more power than chance. So intervals assume nothing unless an
+analyst says that answers are spread smoothly, which makes them about half as long where it is
+true, and wrong where it is not.
 
-One number that was learned of a distribution, with its interval.
-
-What differs between the ordered answers of two groups of people, or of two days.
-
-Quantiles differ as both distributions, inverted together, allow. The mean's difference is that of
-the linear means: they are unbiased, so that unequal groups, of which the smaller is smoothed more,
-cannot pose as a change. "Did anything change?" is asked of the reports themselves, without any law.
-The groups must be of different people: reports of the same people go together, and these variances
-would be too small.
+Differences are between the ordered answers of two groups of people, or of two days. Quantiles
+differ as both distributions, inverted together, allow. The mean's difference is that of the linear
+means: they are unbiased, so that unequal groups, of which the smaller is smoothed more, cannot
+pose as a change. The omnibus test uses the reports themselves, without any prior. The groups must
+be of different people: reports of one person are dependent, and these variances would be too
+small.
 """
 
 from __future__ import annotations
@@ -39,12 +37,12 @@ DEFAULT = NOTHING
 
 
 def checked_assumption(assume: object) -> str:
-    """Return an assumption's name, the default one of None."""
+    """Return the assumption's name, by default that which assumes nothing."""
     return DEFAULT if assume is None else checked_choice("assume", assume, ASSUMPTIONS)
 
 
 def assumption_phrase(assume: str, heaps: bool) -> str:
-    """Return under which condition intervals hold, as the end of a sentence."""
+    """Return the condition under which intervals hold, as the end of a sentence."""
     if assume == NOTHING:
         return "whatever the distribution"
     apart = ", apart from the declared round numbers" if heaps else ""
@@ -53,7 +51,7 @@ def assumption_phrase(assume: str, heaps: bool) -> str:
 
 @dataclass(frozen=True)
 class PointEstimate:
-    """A mean, a share or a quantile: the answer, its standard error and its interval."""
+    """A mean, a share or a quantile: the estimate, its standard error and its interval."""
 
     value: float
     low: float
@@ -65,12 +63,12 @@ class PointEstimate:
         return self.value
 
     def to_dict(self) -> dict[str, float]:
-        """As plain data for JSON."""
+        """Return the estimate as plain data for JSON."""
         return asdict(self)
 
 
 def subtract_independent(first: PointEstimate, second: PointEstimate, z: float) -> PointEstimate:
-    """The difference of two that know nothing of each other: variances add."""
+    """Return the difference of two independent estimates, whose variances add."""
     value = first.value - second.value
     stderr = float((first.stderr**2 + second.stderr**2) ** 0.5)
     return PointEstimate(value, value - z * stderr, value + z * stderr, stderr, first.level)
@@ -78,7 +76,7 @@ def subtract_independent(first: PointEstimate, second: PointEstimate, z: float) 
 
 @dataclass(frozen=True)
 class DistributionDifference:
-    """The first estimate minus the second."""
+    """The difference of two estimates of ordered answers: the first minus the second."""
 
     first: OrderedEstimate
     second: OrderedEstimate
@@ -90,7 +88,7 @@ class DistributionDifference:
             )
 
     def mean(self, level: float = CONFIDENCE) -> PointEstimate:
-        """Of the linear means."""
+        """Return the difference of the linear means."""
         z = critical_value(level, 1)
         one, other = (
             PointEstimate(each.unbiased, each.unbiased, each.unbiased, each.stderr, level)
@@ -101,7 +99,7 @@ class DistributionDifference:
     def cdf(
         self, value: float | str, level: float = CONFIDENCE, *, assume: str | None = None
     ) -> PointEstimate:
-        """Return the difference of the shares of answers up to a value."""
+        """Return the difference of the shares of answers up to `value`."""
         one, other = self.first.up_to(value), self.second.up_to(value)
         return self._share(one, other, level, assume)
 
@@ -113,7 +111,7 @@ class DistributionDifference:
         *,
         assume: str | None = None,
     ) -> PointEstimate:
-        """Return the difference of the shares of answers from one value to another."""
+        """Return the difference of the shares of answers from `low` to `high`."""
         one, other = self.first.between(low, high), self.second.between(low, high)
         return self._share(one, other, level, assume)
 
@@ -139,7 +137,7 @@ class DistributionDifference:
 
     @functools.cached_property
     def p_value(self) -> float:
-        """The probability of reports that differ as much, if nothing changed."""
+        """Return the p-value of the test that the two groups differ in nothing."""
         from rumor.kinds.ordered.compare import smooth_test
 
         if self.first.band != self.second.band:

@@ -1,11 +1,12 @@
-"""Several questions with one budget: divide epsilon, or divide the people.
+"""Several questions with one budget: divide epsilon, divide the people, or ask jointly.
 
-A person's whole loss is given, and so many questions of one kind and size. Three ways to spend it:
-ask everybody everything, each at a part of epsilon; ask each person one question, drawn at random,
-with all of it; or ask each a block of questions jointly, as one answer among all combinations. All
-variances are closed forms of the mechanisms that would be used, at a share of one in so many
-answers: dividing epsilon costs about the square of the number, dividing the people the number
-itself, but fewer people are also a smaller sample, which is why no way is always the best.
+A person's total epsilon and a number of questions of one kind and size are given. Three strategies
+spend the epsilon: ask everybody every question, each at a part of epsilon; ask each person one
+question, drawn at random, at the whole of epsilon; or ask each person a block of questions
+jointly, as one answer among all combinations. All variances are closed forms of the mechanisms
+that would be used, at a share of 1/D among D answers. Dividing epsilon costs about the square of
+the number of questions, dividing the people the number itself; but fewer people are also a smaller
+sample, so no strategy is always the best.
 """
 
 from __future__ import annotations
@@ -24,39 +25,43 @@ from rumor.kinds.planning.planned import MAX_USERS, BudgetSpec, PlannedQuestion,
 
 MAX_QUESTIONS = 1000
 BLOCKS = (2, 3, 4)
-"""How many questions one joint answer may have."""
+"""The numbers of questions that one joint answer may cover."""
 
 
 @dataclass(frozen=True)
 class Strategy:
-    """One way to ask so many questions, and what to expect of each of them."""
+    """One strategy of asking several questions, and the standard error to expect of each
+    question.
+    """
 
     name: str
     people: float
-    """How many people answer each question."""
+    """The number of people who answer each question."""
     epsilon: float
-    """What one answer costs them."""
+    """The privacy loss of one answer."""
     error: float
     """The standard error of each question's estimate."""
     together: int = 1
-    """How many questions are one answer."""
+    """The number of questions in one joint answer."""
 
 
 @dataclass(frozen=True)
 class StrategyComparison:
-    """The ways to ask several questions side by side, and the plan of the one to choose."""
+    """A comparison of strategies for several questions, and the plan of the recommended one."""
 
     questions: int
     users: int
     epsilon: float
     ways: tuple[Strategy, ...]
-    """One at random, all of them and, where there is one, the best block."""
+    """The strategies: one question at random, all of them and, where possible, the best block."""
     topic: PlannedQuestion[Any]
     given: Mapping[str, Any]
 
     @functools.cached_property
     def plan(self) -> Plan:
-        """Of one question, asked by the better of the ways that ask singly."""
+        """The plan of one question under the better of the two strategies that ask
+        questions singly.
+        """
         one, everything = self.ways[:2]
         if everything.error < one.error:
             return make_plan(**{**self.given, "epsilon": everything.epsilon})
@@ -64,16 +69,16 @@ class StrategyComparison:
 
     @property
     def best(self) -> Strategy:
-        """The way of the least error."""
+        """The strategy with the smallest error."""
         return min(self.ways, key=lambda way: way.error)
 
     def ratio(self, way: Strategy) -> float:
-        """The variance of a way, as a multiple of the best one's."""
+        """Return the variance of the strategy `way` as a multiple of the best one's."""
         return (way.error / self.best.error) ** 2
 
     @property
     def reason(self) -> str:
-        """What is recommended, and why, in a sentence or two."""
+        """One or two sentences that say which strategy is recommended, and why."""
         one, everything = self.ways[:2]
         best = self.best
         others = " and ".join(
@@ -85,19 +90,21 @@ class StrategyComparison:
         if best is one:
             return f"{said} In a collection: ask = {{questions = 1}}."
         if best is everything:
-            return f"{said} Here the sample that is lost by asking fewer people weighs more."
+            return (
+                f"{said} Fewer respondents per question would cost more than the smaller epsilon."
+            )
         return (
-            f'{said} In a collection: kind "joint". Of the two that ask singly, '
+            f'{said} In a collection: kind "joint". Of the two that ask questions singly, '
             f"{min(one, everything, key=lambda way: way.error).name} is better."
         )
 
     def table(self) -> str:
-        """The ways as text, then the plan of one question."""
+        """Return the strategies as text, then the plan of one question."""
         from rumor.core.plain_text import aligned, wrapped
 
         topic = self.topic
         share = topic.unit == "share"
-        head = ["way", "people each", "epsilon each", "std. error", "variance"]
+        head = ["strategy", "people each", "epsilon each", "std. error", "variance"]
         body = [
             [
                 way.name,
@@ -117,7 +124,7 @@ class StrategyComparison:
                 "",
                 wrapped(f"Recommended: {self.reason}"),
                 wrapped(
-                    f"Std. error: of {topic.usual_of or topic.error_of}. Each question then is:"
+                    f"Std. error: of {topic.usual_of or topic.error_of}. Plan of each question:"
                 ),
                 "",
                 self.plan.table(),
@@ -125,7 +132,7 @@ class StrategyComparison:
         )
 
     def to_dict(self) -> dict[str, object]:
-        """The ways as plain data, beside the plan of one question."""
+        """Return the strategies as plain data, with the plan of one question."""
         return {
             "questions": self.questions,
             "people": self.users,
@@ -137,7 +144,7 @@ class StrategyComparison:
         }
 
     def to_toml(self) -> str:
-        """A collection of so many questions to start from, asked by the better single way."""
+        """Return a collection file with all the questions, asked by the better single strategy."""
         one, everything = self.ways[:2]
         ask = "" if everything.error < one.error else "ask = {questions = 1}\n"
         head, _, question = self.plan.to_toml().partition("[[questions]]\n")
@@ -150,7 +157,7 @@ class StrategyComparison:
 
 
 def plan_many(questions: int, **given: Any) -> StrategyComparison:
-    """The ways to ask so many questions of one kind and size; otherwise as `make_plan`."""
+    """Compare the strategies for a number of `questions`; other arguments as for `make_plan`."""
     checked_size("questions", questions, 2, MAX_QUESTIONS)
     users, epsilon = given.get("users"), given.get("epsilon")
     if users is None or epsilon is None or given.get("error") or given.get("detect"):
@@ -183,22 +190,22 @@ def plan_many(questions: int, **given: Any) -> StrategyComparison:
 
 
 def _size(given: Mapping[str, Any]) -> Size:
-    """What was said of how large each question is."""
+    """Return the size of each question from the `given` arguments."""
     names = [field.name for field in fields(Size)]
     return Size(**{name: given[name] for name in names if name in given})
 
 
 def _error(topic: PlannedQuestion[Any], epsilon: float) -> float:
-    """The usual error of the mechanism that would be used."""
-    users, wish = topic.asked.users or 1, BudgetSpec(epsilon)
-    best = topic.choose(topic.candidates(wish), users, wish)
+    """Return the usual error of the mechanism that `topic` would use at `epsilon`."""
+    users, budget = topic.asked.users or 1, BudgetSpec(epsilon)
+    best = topic.choose(topic.candidates(budget), users, budget)
     return topic.usual_error(best.mechanism, users)
 
 
 def _blocks(
     topic: PlannedQuestion[Any], questions: int, users: int, epsilon: float
 ) -> list[Strategy]:
-    """A few questions answered together, where there are not too many combinations."""
+    """Return strategies that ask a few questions jointly, while combinations are not too many."""
     variance: Callable[[int, float], float | None] = topic.block_variance
     found = []
     for together in BLOCKS:
