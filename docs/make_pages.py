@@ -481,6 +481,7 @@ def python_page() -> str:
             parts += [f"## {title}", ""]
         if "Estimate" in known:
             parts += _class_section("Every table of results", Tabular, (), described)
+            parts += _class_section("Every ranked table", RankedRows, (Tabular,), described)
         for name in known:
             value = values[name]
             if isinstance(value, type):
