@@ -263,6 +263,13 @@ def test_paths_named_for_contributors_exist() -> None:
         assert (ROOT / "src/rumor" / name).is_dir()
 
 
+def test_paths_named_in_the_documentation_exist() -> None:
+    for page in make_pages.DOCS.rglob("*.md"):
+        text = page.read_text(encoding="utf-8")
+        for path in re.findall(r"`((?:src|tests|benchmarks|examples|deploy)/[\w./-]+\w)", text):
+            assert (ROOT / path).exists(), f"{page.relative_to(ROOT)}: {path}"
+
+
 def test_words_are_plain() -> None:
     """What reads foreign has a plain word; names of columns and keys stand in code."""
     foreign = re.compile(r"\bunless said\b|\basked by\b(?! name)|\bstrat(?:um|a)\b", re.IGNORECASE)
