@@ -335,7 +335,14 @@ def _names_of_commands(lines: list[str]) -> list[str]:
         elif not inside or (line and not line.startswith("   ")):
             kept.append(line)
             inside = False
-    return kept[1:]
+    return [part for line in kept[1:] for part in _group(line)]
+
+
+def _group(line: str) -> list[str]:
+    """The line of a group of commands, wrapped; any other line as it is."""
+    if not re.match(r"[A-Z]\w+: [a-z]", line):
+        return [line]
+    return textwrap.wrap(line, 96, subsequent_indent="  ")
 
 
 def _by_name(key: str) -> tuple[bool, str]:
@@ -517,9 +524,10 @@ def _class_section(
         inherited = {each.name for each in dataclasses.fields(parent)}
         fields = [name for name in fields if name not in inherited]
         named = "".join(f", `{name}`" for name in fields)
-        parts += [f"Fields: those of `{parent.__name__}`{named}.", ""]
+        parts += [*textwrap.wrap(f"Fields: those of `{parent.__name__}`{named}.", 100), ""]
     elif fields:
-        parts += [f"Fields: {', '.join(f'`{name}`' for name in fields)}.", ""]
+        listed = ", ".join(f"`{name}`" for name in fields)
+        parts += [*textwrap.wrap(f"Fields: {listed}.", 100), ""]
     rows: list[str] = []
     again: list[tuple[str, str]] = []
     hidden = {name for base in hide if issubclass(kind, base) for name in dir(base)}
@@ -534,7 +542,7 @@ def _class_section(
         described[row] = title.removeprefix("rumor.")
         rows.append(row)
     if rows:
-        parts += [*rows, ""]
+        parts += [*(line for row in rows for line in _bullet(row)), ""]
     if again:
         places = dict.fromkeys(place for _, place in again)
         listed = (
@@ -543,6 +551,12 @@ def _class_section(
         )
         parts += [*textwrap.wrap(f"Also: {'; '.join(listed)}.", 96), ""]
     return parts
+
+
+def _bullet(row: str) -> list[str]:
+    return textwrap.wrap(
+        row, 100, subsequent_indent="  ", break_on_hyphens=False, break_long_words=False
+    )
 
 
 def public_members(kind: type) -> list[str]:
