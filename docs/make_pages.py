@@ -526,8 +526,8 @@ def _class_section(
         named = "".join(f", `{name}`" for name in fields)
         parts += [*textwrap.wrap(f"Fields: those of `{parent.__name__}`{named}.", 100), ""]
     elif fields:
-        listed = ", ".join(f"`{name}`" for name in fields)
-        parts += [*textwrap.wrap(f"Fields: {listed}.", 100), ""]
+        in_code = ", ".join(f"`{name}`" for name in fields)
+        parts += [*textwrap.wrap(f"Fields: {in_code}.", 100), ""]
     rows: list[str] = []
     again: list[tuple[str, str]] = []
     hidden = {name for base in hide if issubclass(kind, base) for name in dir(base)}
