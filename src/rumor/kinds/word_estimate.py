@@ -123,7 +123,6 @@ class WordEstimate(Estimate):
             f"everything else: {percent(self.other, digits)} "
             f"(std. error {percent(self.other_stderr, digits)})",
             *self.footer(seen),
-            *self.warnings,
             *(f"caution: {alarm}" for alarm in self.alarms),
             *self.warnings,
         ]
