@@ -223,7 +223,7 @@ def test_asked_again_the_total_stays_finite() -> None:
     assert fresh.epsilon == 0.5
     assert fresh.best.epsilon_total <= 2.0
     counted = make_plan(kind="number", users=10_000, epsilon=0.5, lifetime=2.0)
-    assert counted.wish.reports == 4
+    assert counted.spec.reports == 4
 
 
 # --- What is foretold -----------------------------------------------------------------------

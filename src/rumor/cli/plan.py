@@ -176,7 +176,7 @@ def plan(
 
         hidden = shuffle_choices(
             [(choice.name, choice.mechanism) for choice in made.options],
-            made.wish.reports,
+            made.spec.reports,
             people=among[0],
             delta=among[1],
             about=made.best.name,

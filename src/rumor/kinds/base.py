@@ -120,14 +120,14 @@ class Kind(abc.ABC, Generic[M]):
 
     # The question: light.
 
-    def effective_kind(self, wish: Mapping[str, object]) -> str:
+    def effective_kind(self, spec: Mapping[str, object]) -> str:
         """The kind that answers a wish: this one, unless it asks for what another learns."""
         if self.kind_switch is None:
             return self.name
         key, known = self.kind_switch.key, [self.kind_switch.own]
         if self.kind_switch.kind in NAMES:
             known.append(self.kind_switch.other)
-        wanted = checked_choice(key, wish.get(key, self.kind_switch.own), known)
+        wanted = checked_choice(key, spec.get(key, self.kind_switch.own), known)
         return self.name if wanted == self.kind_switch.own else self.kind_switch.kind
 
     @classmethod
@@ -139,7 +139,7 @@ class Kind(abc.ABC, Generic[M]):
         return tuple(vars(each)["name"] for each in cls.__mro__ if "name" in vars(each))
 
     @abc.abstractmethod
-    def resolve(self, wish: Mapping[str, object], users: int | None) -> M:
+    def resolve(self, spec: Mapping[str, object], users: int | None) -> M:
         """The mechanism that a question of this kind asks for."""
 
     def contract_fields(self, mechanism: M) -> dict[str, Json]:
@@ -426,9 +426,9 @@ def abbreviate_list(names: Sequence[str], most: int = 12) -> str:
     return ", ".join(names[:most]) + rest
 
 
-def mechanism_spec(wish: Mapping[str, object]) -> tuple[str, dict[str, object]]:
+def mechanism_spec(spec: Mapping[str, object]) -> tuple[str, dict[str, object]]:
     """The mechanism that a question names (by default "auto"), and its options."""
-    choice = wish.get("mechanism", "auto")
+    choice = spec.get("mechanism", "auto")
     table = {"name": choice} if isinstance(choice, str) else choice
     if not isinstance(table, Mapping) or not isinstance(table.get("name"), str):
         raise InputError(
@@ -437,13 +437,13 @@ def mechanism_spec(wish: Mapping[str, object]) -> tuple[str, dict[str, object]]:
     return table["name"], {key: value for key, value in table.items() if key != "name"}
 
 
-def domain_of(wish: Mapping[str, object]) -> object:
+def domain_of(spec: Mapping[str, object]) -> object:
     """The labels of a question, or how many answers there are: one of the two."""
-    if ("labels" in wish) == ("domain" in wish):
-        given = "both" if "labels" in wish else "neither"
+    if ("labels" in spec) == ("domain" in spec):
+        given = "both" if "labels" in spec else "neither"
         raise InputError(f"a question must have either labels or a domain size; got {given}")
-    domain = wish.get("labels", wish.get("domain"))
-    if "labels" in wish and not isinstance(domain, list):
+    domain = spec.get("labels", spec.get("domain"))
+    if "labels" in spec and not isinstance(domain, list):
         raise InputError(f"labels must be a list of strings; got {format_value(domain)}")
     return domain
 

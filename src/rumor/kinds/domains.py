@@ -43,11 +43,11 @@ RANGE = ("low", "high", "outside")
 """The keys of a range."""
 
 
-def range_arguments(wish: Mapping[str, object], name: str) -> dict[str, Any]:
+def range_arguments(spec: Mapping[str, object], name: str) -> dict[str, Any]:
     """The ends and the epsilon of a wish, as constructors take them."""
-    if "epsilon" not in wish:
+    if "epsilon" not in spec:
         raise InputError(f"mechanism {name!r} needs an epsilon; got none")
-    return {**{key: wish[key] for key in RANGE if key in wish}, "epsilon": wish["epsilon"]}
+    return {**{key: spec[key] for key in RANGE if key in spec}, "epsilon": spec["epsilon"]}
 
 
 def parse_answer_number(text: str, rule: str) -> float:

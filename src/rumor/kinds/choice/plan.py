@@ -44,12 +44,12 @@ class PlannedChoice(PlannedQuestion[FrequencyOracle]):
     detects = "the smallest detectable share"
     usual_of = "a share of one in so many answers, sampling included"
 
-    def candidates(self, wish: BudgetSpec) -> list[MechanismChoice[FrequencyOracle]]:
+    def candidates(self, spec: BudgetSpec) -> list[MechanismChoice[FrequencyOracle]]:
         """Every oracle that takes the domain; asked again, also one with permanent noise."""
-        oracles = candidates(self.domain, wish.epsilon)
-        found = [MechanismChoice.by_name(oracle, wish) for oracle in oracles]
-        if wish.reports > 1 and self.domain <= BasicRappor.MAX_DOMAIN:
-            noise = vars(permanent_noise(wish.epsilon, wish.permanent))
+        oracles = candidates(self.domain, spec.epsilon)
+        found = [MechanismChoice.by_name(oracle, spec) for oracle in oracles]
+        if spec.reports > 1 and self.domain <= BasicRappor.MAX_DOMAIN:
+            noise = vars(permanent_noise(spec.epsilon, spec.permanent))
             kept = BasicRappor(domain=self.domain, **noise)
             found.append(
                 MechanismChoice(kept.name, kept, {"mechanism": {"name": kept.name, **noise}})
@@ -101,13 +101,13 @@ class PlannedChoice(PlannedQuestion[FrequencyOracle]):
         return self.domain
 
     def choose(
-        self, candidates: Sequence[MechanismChoice[FrequencyOracle]], users: int, wish: BudgetSpec
+        self, candidates: Sequence[MechanismChoice[FrequencyOracle]], users: int, spec: BudgetSpec
     ) -> MechanismChoice[FrequencyOracle]:
         """What "auto" resolves to; asked again, the one whose total stays finite."""
         kept = [c for c in candidates if math.isfinite(c.mechanism.permanence.epsilon_permanent)]
-        if wish.reports > 1 and kept:
+        if spec.reports > 1 and kept:
             return kept[0]
-        chosen = choose_oracle(self.domain, wish.epsilon, users=users)
+        chosen = choose_oracle(self.domain, spec.epsilon, users=users)
         return next(c for c in candidates if c.mechanism == chosen)
 
     def notes(self, mechanism: FrequencyOracle, users: int) -> list[str]:

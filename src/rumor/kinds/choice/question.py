@@ -91,22 +91,22 @@ class ChoiceQuestion(ListedKind[FrequencyOracle]):
     memoises = True
     linked_kind = "joint"
 
-    def resolve(self, wish: Mapping[str, object], users: int | None) -> FrequencyOracle:
+    def resolve(self, spec: Mapping[str, object], users: int | None) -> FrequencyOracle:
         """An oracle, by name or the best one."""
-        domain = domain_of(wish)
-        name, options = self.chosen_mechanism(wish)
+        domain = domain_of(spec)
+        name, options = self.chosen_mechanism(spec)
         arguments: dict[str, Any] = {"domain": domain, **options}
-        if "epsilon" in wish:
-            arguments["epsilon"] = wish["epsilon"]
+        if "epsilon" in spec:
+            arguments["epsilon"] = spec["epsilon"]
         oracle = self.mechanism_named(name, options)
         if oracle is None:
-            if "epsilon" not in wish:
+            if "epsilon" not in spec:
                 raise InputError('mechanism "auto" needs an epsilon; got none')
             most = checked_size(
-                "max_report_bytes", wish.get("max_report_bytes", MAX_REPORT_BYTES), 1, 1 << 20
+                "max_report_bytes", spec.get("max_report_bytes", MAX_REPORT_BYTES), 1, 1 << 20
             )
             return choose_oracle(**arguments, users=users, max_report_bytes=most)
-        if "max_report_bytes" in wish:
+        if "max_report_bytes" in spec:
             raise InputError(f'max_report_bytes guides the mechanism "auto" only; got {name!r}')
         missing = [] if oracle.FROM_EPSILON else [o for o in oracle.OPTIONS if o not in options]
         if missing:
@@ -114,7 +114,7 @@ class ChoiceQuestion(ListedKind[FrequencyOracle]):
                 f"mechanism {name!r} needs {', '.join(oracle.OPTIONS)}; "
                 f"got no {' and no '.join(missing)}"
             )
-        if "epsilon" not in wish and not {"p", "q"} <= set(options):
+        if "epsilon" not in spec and not {"p", "q"} <= set(options):
             raise InputError(f"mechanism {name!r} needs an epsilon; got none")
         return oracle(**arguments)
 

@@ -57,14 +57,14 @@ class PlannedJoint(PlannedQuestion[Mixed]):
         """How many cells."""
         return f"answers of {' by '.join(map(str, self.parts.sizes))} values"
 
-    def candidates(self, wish: BudgetSpec) -> list[MechanismChoice[Mixed]]:
+    def candidates(self, spec: BudgetSpec) -> list[MechanismChoice[Mixed]]:
         """The mixture, with the shares of who is asked what."""
-        mixed = Mixed(parts=self.parts, epsilon=wish.epsilon)
+        mixed = Mixed(parts=self.parts, epsilon=spec.epsilon)
         shape = {
             f"share of {'+'.join(str(part + 1) for part in one.asks)}": float(one.share)
             for one in mixed.components
         }
-        return [MechanismChoice.by_name(mixed, wish, shape)]
+        return [MechanismChoice.by_name(mixed, spec, shape)]
 
     def _expected(self, mechanism: Mixed, users: int, shares: Vector) -> Linear:
         """The linear estimate of people with these shares, at its expectation."""
@@ -133,7 +133,7 @@ class PlannedJoint(PlannedQuestion[Mixed]):
         return told_apart(deviation)
 
     def choose(
-        self, candidates: Sequence[MechanismChoice[Mixed]], users: int, wish: BudgetSpec
+        self, candidates: Sequence[MechanismChoice[Mixed]], users: int, spec: BudgetSpec
     ) -> MechanismChoice[Mixed]:
         """There is one."""
         return candidates[0]

@@ -30,16 +30,16 @@ class JointQuestion(Kind[Mixed]):
     family_rule = "a joint question needs the mechanism 'mixed'"
     has_domain = False
 
-    def resolve(self, wish: Mapping[str, object], users: int | None) -> Mixed:
+    def resolve(self, spec: Mapping[str, object], users: int | None) -> Mixed:
         """A pair or a margin, as chance has it."""
-        name, options = self.chosen_mechanism(wish)
+        name, options = self.chosen_mechanism(spec)
         self.mechanism_named(name, options)
-        if "parts" not in wish:
+        if "parts" not in spec:
             raise InputError("a joint question must have parts (each an id and labels); got none")
-        if "epsilon" not in wish:
+        if "epsilon" not in spec:
             raise InputError(f"mechanism {name!r} needs an epsilon; got none")
-        arguments: dict[str, Any] = {"epsilon": wish["epsilon"], **options}
-        return Mixed(parts=_checked_parts(wish["parts"]), **arguments)
+        arguments: dict[str, Any] = {"epsilon": spec["epsilon"], **options}
+        return Mixed(parts=_checked_parts(spec["parts"]), **arguments)
 
     def contract_fields(self, mechanism: Mixed) -> dict[str, Json]:
         """What the parts and their values are called."""
@@ -82,12 +82,12 @@ class JointQuestion(Kind[Mixed]):
     def example(self) -> Example:
         """Two habits."""
         people = [("yes", "never"), ("no", "often"), ("no", "never"), ("no", "seldom")]
-        wish = [
+        spec = [
             {"id": "smokes", "labels": ["yes", "no"]},
             {"id": "drinks", "labels": ["never", "seldom", "often"]},
         ]
         return Example(
-            spec={"parts": wish, "epsilon": 2.0},
+            spec={"parts": spec, "epsilon": 2.0},
             typed_answers=[f"smokes={smokes}, drinks={drinks}" for smokes, drinks in people],
             table="smokes,drinks\n" + "".join(f"{a},{b}\n" for a, b in people),
             plan={"parts": "2x3"},
@@ -98,11 +98,11 @@ class JointQuestion(Kind[Mixed]):
         return {"answers": mechanism.parts.cells, "range": None}
 
 
-def _checked_parts(wish: object) -> Parts:
+def _checked_parts(spec: object) -> Parts:
     """Parts with names, none of them one that rows of an estimate have anyway."""
-    parts = Parts.of(wish)
+    parts = Parts.of(spec)
     if parts.ids is None:
-        raise InputError(f"each part must have an id and labels; got {format_value(wish)}")
+        raise InputError(f"each part must have an id and labels; got {format_value(spec)}")
     taken = [id for id in parts.ids if id in TAKEN]
     if taken:
         raise InputError(f"a part must not be called as a column of results; got {taken[0]!r}")

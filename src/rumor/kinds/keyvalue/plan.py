@@ -60,10 +60,10 @@ class PlannedKeyValue(PlannedQuestion[KeyValueMechanism]):
         most = "" if self.asked.cap is None else f" (at most {self.asked.cap:,} of them held)"
         return super().size() + most
 
-    def candidates(self, wish: BudgetSpec) -> list[MechanismChoice[KeyValueMechanism]]:
+    def candidates(self, spec: BudgetSpec) -> list[MechanismChoice[KeyValueMechanism]]:
         """Every mechanism; those that need a cap where there is one."""
         common = {"keys": self.domain, "low": self.asked.low, "high": self.asked.high}
-        cost, cap = {"epsilon": wish.epsilon, "outside": "clip"}, {"cap": self.asked.cap}
+        cost, cap = {"epsilon": spec.epsilon, "outside": "clip"}, {"cap": self.asked.cap}
         made: list[tuple[str, KeyValueMechanism, object]] = [
             ("keyvalue-block", KeyValueBlock(**common, **cost), "keyvalue-block"),  # type: ignore[arg-type]
             (
@@ -82,7 +82,7 @@ class PlannedKeyValue(PlannedQuestion[KeyValueMechanism]):
             ]
         found = []
         for label, mechanism, name in made:
-            asked: dict[str, object] = {"epsilon": wish.epsilon, "mechanism": name}
+            asked: dict[str, object] = {"epsilon": spec.epsilon, "mechanism": name}
             if hasattr(mechanism, "cap"):
                 asked["cap"] = self.asked.cap
             found.append(MechanismChoice(label, mechanism, asked))
@@ -129,12 +129,12 @@ class PlannedKeyValue(PlannedQuestion[KeyValueMechanism]):
         return about.smallest_share(float(tails.lower[0])) or 1.0
 
     def choose(
-        self, candidates: Sequence[MechanismChoice[KeyValueMechanism]], users: int, wish: BudgetSpec
+        self, candidates: Sequence[MechanismChoice[KeyValueMechanism]], users: int, spec: BudgetSpec
     ) -> MechanismChoice[KeyValueMechanism]:
         """What "auto" resolves to."""
         chosen = key_value(
             self.domain,
-            wish.epsilon,
+            spec.epsilon,
             self.asked.cap,
             low=self.asked.low,
             high=self.asked.high,

@@ -70,16 +70,16 @@ class KeyValueQuestion(Kind[KeyValueMechanism]):
     has_cap = True
     estimates_shares = False
 
-    def resolve(self, wish: Mapping[str, object], users: int | None) -> KeyValueMechanism:
+    def resolve(self, spec: Mapping[str, object], users: int | None) -> KeyValueMechanism:
         """A mechanism by name or the best one; `cap` guides "auto" and the capped ones."""
-        if "keys" not in wish:
+        if "keys" not in spec:
             raise InputError("a keyvalue question must have keys (a list or a number); got none")
-        name, options = self.chosen_mechanism(wish)
-        arguments = {**range_arguments(wish, name), **options}
+        name, options = self.chosen_mechanism(spec)
+        arguments = {**range_arguments(spec, name), **options}
         mechanism = self.mechanism_named(name, options)
-        arguments["keys"] = wish["keys"]
-        if "cap" in wish:
-            arguments["cap"] = wish["cap"]
+        arguments["keys"] = spec["keys"]
+        if "cap" in spec:
+            arguments["cap"] = spec["cap"]
         if mechanism is None:
             return key_value(**arguments)
         if "cap" in arguments and "cap" not in mechanism.OPTIONS:

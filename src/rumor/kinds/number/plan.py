@@ -23,13 +23,13 @@ class PlannedNumber(PlannedMean[MeanMechanism]):
     default_of = "method auto under a uniform distribution"
     detects = "the smallest detectable distance of the mean from a given number"
 
-    def candidates(self, wish: BudgetSpec) -> list[MechanismChoice[MeanMechanism]]:
+    def candidates(self, spec: BudgetSpec) -> list[MechanismChoice[MeanMechanism]]:
         """All of them, at the same epsilon."""
         made = (
-            kind(low=self.asked.low, high=self.asked.high, epsilon=wish.epsilon, outside="clip")
+            kind(low=self.asked.low, high=self.asked.high, epsilon=spec.epsilon, outside="clip")
             for kind in mean_mechanisms()
         )
-        return [MechanismChoice.by_name(mechanism, wish) for mechanism in made]
+        return [MechanismChoice.by_name(mechanism, spec) for mechanism in made]
 
     def error(self, mechanism: MeanMechanism, users: int) -> float:
         """At the numbers where it is largest."""
@@ -58,11 +58,11 @@ class PlannedNumber(PlannedMean[MeanMechanism]):
         return 1
 
     def choose(
-        self, candidates: Sequence[MechanismChoice[MeanMechanism]], users: int, wish: BudgetSpec
+        self, candidates: Sequence[MechanismChoice[MeanMechanism]], users: int, spec: BudgetSpec
     ) -> MechanismChoice[MeanMechanism]:
         """What "auto" resolves to: the smaller worst case."""
         chosen = choose_mean(
-            low=self.asked.low, high=self.asked.high, epsilon=wish.epsilon, outside="clip"
+            low=self.asked.low, high=self.asked.high, epsilon=spec.epsilon, outside="clip"
         )
         return next(c for c in candidates if c.mechanism == chosen)
 

@@ -23,12 +23,12 @@ class NumberQuestion(Kind[MeanMechanism]):
     has_domain = False
     estimates_shares = False
 
-    def resolve(self, wish: Mapping[str, object], users: int | None) -> MeanMechanism:
+    def resolve(self, spec: Mapping[str, object], users: int | None) -> MeanMechanism:
         """A mechanism for means, by name or whichever has the least noise."""
-        if "low" not in wish or "high" not in wish:
+        if "low" not in spec or "high" not in spec:
             raise InputError("a number must have a low and a high end; got one or none")
-        name, options = self.chosen_mechanism(wish)
-        arguments = {**range_arguments(wish, name), **options}
+        name, options = self.chosen_mechanism(spec)
+        arguments = {**range_arguments(spec, name), **options}
         mechanism = self.mechanism_named(name, options, ("steps",))
         return choose_mean(**arguments) if mechanism is None else mechanism(**arguments)
 

@@ -29,12 +29,12 @@ class PlannedOrdered(PlannedMean[Wave]):
     second = ("median error", "median_standard_error")
     detects = "the smallest detectable distance of the mean from a given number"
 
-    def candidates(self, wish: BudgetSpec) -> list[MechanismChoice[Wave]]:
+    def candidates(self, spec: BudgetSpec) -> list[MechanismChoice[Wave]]:
         """The wave: its width follows from epsilon."""
         wave = Wave(
-            low=self.asked.low, high=self.asked.high, bins=self.domain, epsilon=wish.epsilon
+            low=self.asked.low, high=self.asked.high, bins=self.domain, epsilon=spec.epsilon
         )
-        return [MechanismChoice.by_name(wave, wish, {"window": wave.window})]
+        return [MechanismChoice.by_name(wave, spec, {"window": wave.window})]
 
     def _expected(self, mechanism: Wave, users: int) -> Expected:
         return forecast(mechanism.band, users)
@@ -63,7 +63,7 @@ class PlannedOrdered(PlannedMean[Wave]):
         return 1 + len(QUANTILES)
 
     def choose(
-        self, candidates: Sequence[MechanismChoice[Wave]], users: int, wish: BudgetSpec
+        self, candidates: Sequence[MechanismChoice[Wave]], users: int, spec: BudgetSpec
     ) -> MechanismChoice[Wave]:
         """There is one."""
         return candidates[0]

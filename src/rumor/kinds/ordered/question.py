@@ -26,18 +26,18 @@ class OrderedQuestion(Kind[Wave]):
     family = Wave
     family_rule = "ordered answers need the mechanism 'wave'"
 
-    def resolve(self, wish: Mapping[str, object], users: int | None) -> Wave:
+    def resolve(self, spec: Mapping[str, object], users: int | None) -> Wave:
         """The wave, whatever the scale: of a window of one output it is randomised response."""
-        name, options = self.chosen_mechanism(wish)
+        name, options = self.chosen_mechanism(spec)
         self.mechanism_named(name, options)
-        if "epsilon" not in wish:
+        if "epsilon" not in spec:
             raise InputError(f"mechanism {name!r} needs an epsilon; got none")
-        checked_choice("estimate", wish.get("estimate", "distribution"), ("distribution",))
-        labels = wish.get("labels")
+        checked_choice("estimate", spec.get("estimate", "distribution"), ("distribution",))
+        labels = spec.get("labels")
         if labels is not None and not isinstance(labels, list):
             raise InputError(f"labels must be a list of strings; got {format_value(labels)}")
-        said: dict[str, Any] = {key: wish[key] for key in (*SCALE, "epsilon") if key in wish}
-        return Wave(**said, round_to=wish.get("round", ()), **options)  # type: ignore[arg-type]
+        said: dict[str, Any] = {key: spec[key] for key in (*SCALE, "epsilon") if key in spec}
+        return Wave(**said, round_to=spec.get("round", ()), **options)  # type: ignore[arg-type]
 
     def contract_fields(self, mechanism: Wave) -> dict[str, Json]:
         """What the answers are called, if they have names, and what numbers people round to."""

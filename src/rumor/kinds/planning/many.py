@@ -190,8 +190,8 @@ def _size(given: Mapping[str, Any]) -> Size:
 
 def _error(topic: PlannedQuestion[Any], epsilon: float) -> float:
     """The usual error of the mechanism that would be used."""
-    users, wish = topic.asked.users or 1, BudgetSpec(epsilon)
-    best = topic.choose(topic.candidates(wish), users, wish)
+    users, spec = topic.asked.users or 1, BudgetSpec(epsilon)
+    best = topic.choose(topic.candidates(spec), users, spec)
     return topic.usual_error(best.mechanism, users)
 
 

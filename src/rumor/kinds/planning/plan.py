@@ -51,7 +51,7 @@ class Plan:
     """The kind of the question, which may extend that of its mechanism."""
     topic: PlannedQuestion[Any]
     users: int
-    wish: BudgetSpec
+    spec: BudgetSpec
     options: tuple[Option[Any], ...]
     best: Option[Any]
     solved: str
@@ -64,7 +64,7 @@ class Plan:
     @property
     def epsilon(self) -> float:
         """The loss of one report, at most."""
-        return self.wish.epsilon
+        return self.spec.epsilon
 
     @functools.cached_property
     def difference(self) -> float | None:
@@ -117,7 +117,7 @@ class Plan:
     @property
     def reason(self) -> str:
         """Why it is recommended, in one sentence."""
-        best, reports = self.best, self.wish.reports
+        best, reports = self.best, self.spec.reports
         ever = best.mechanism.permanence.epsilon_permanent
         fresh = next(
             (one for one in self.options if not one.mechanism.permanence.is_memoised), None
@@ -150,7 +150,7 @@ class Plan:
         from rumor.core.plain_text import aligned, wrapped
 
         head, body = self._columns()
-        reports = self.wish.reports
+        reports = self.spec.reports
         times = f"{reports:,} report{'s'[: reports > 1]} each"
         remarks = [
             f"Recommended: {self.best.name}: {self.reason}",
@@ -161,9 +161,9 @@ class Plan:
             *self._advice(),
             *self.topic.notes(self.best.mechanism, self.users),
         ]
-        if self.wish.reports > 1:
+        if self.spec.reports > 1:
             remarks.append(
-                f"Epsilon: of one report. After {self.wish.reports:,}: of all of them, if the "
+                f"Epsilon: of one report. After {self.spec.reports:,}: of all of them, if the "
                 f"answer does not change. Ever: of any number of them. A changed answer costs more."
             )
         return "\n".join(
@@ -202,7 +202,7 @@ class Plan:
     def _columns(self) -> tuple[list[str], list[list[str]]]:
         """The head and the body of the table."""
         show = _share if self.topic.unit == "share" else _number
-        again, means = self.wish.reports > 1, self.best.second_error is not None
+        again, means = self.spec.reports > 1, self.best.second_error is not None
         head = [
             "mechanism",
             "std. error",
@@ -212,7 +212,7 @@ class Plan:
         ranked = self.best.shown is not None
         head += ["detectable", *(["in table"] if ranked else []), "bytes"]
         head += [*self.best.shape, "epsilon"]
-        head += [f"after {self.wish.reports:,}", "ever"] if again else []
+        head += [f"after {self.spec.reports:,}", "ever"] if again else []
         head += [f"{FAKE_SHARE:.0%} fakes add", "or take"]
         body = []
         for option in self.options:
@@ -250,8 +250,8 @@ class Plan:
             "people": self.users,
             "domain": self.topic.asked.domain,
             "epsilon": self.epsilon,
-            "reports_per_person": self.wish.reports,
-            "lifetime": self.wish.lifetime,
+            "reports_per_person": self.spec.reports,
+            "lifetime": self.spec.lifetime,
             "solved": self.solved,
             "recommended": self.best.name,
             "reason": self.reason,
@@ -289,7 +289,7 @@ class Plan:
             "text": "What is asked, in plain words",
             **self.topic.question(),
             **self.best.toml,
-            "reports_per_person": self.wish.reports,
+            "reports_per_person": self.spec.reports,
         }
         lines = [f"{key} = {toml_text(value)}" for key, value in question.items()]
         return (
@@ -328,7 +328,7 @@ class Plan:
         epsilons = [
             {"mechanism": c.name, "epsilon": e, "error": self.topic.error(c.mechanism, self.users)}
             for e in powers
-            for c in self.topic.candidates(replace(self.wish, epsilon=e, lifetime=None))
+            for c in self.topic.candidates(replace(self.spec, epsilon=e, lifetime=None))
         ]
         names = [option.name for option in self.options]
 
@@ -419,10 +419,10 @@ def make_plan(
                 "a plan needs a domain (answers, candidate words or keys), or all of people, "
                 "epsilon and an error; got no domain"
             )
-        wish = BudgetSpec(epsilon, reports, lifetime)
-        most = _largest_domain(lambda d: topic(d, users), wish, users, wanted, measure)
+        spec = BudgetSpec(epsilon, reports, lifetime)
+        most = _largest_domain(lambda d: topic(d, users), spec, users, wanted, measure)
         said = f"the largest domain for the rest{said}"
-        return made(topic(most, users), users, wish, said, between, named)
+        return made(topic(most, users), users, spec, said, between, named)
     if users is not None and epsilon is not None and wanted is not None and difference is None:
         raise InputError(
             "a plan takes two of people, epsilon and an error (or a frequency to detect), and "
@@ -431,10 +431,10 @@ def make_plan(
     if users is None:
         assert epsilon is not None
         assert wanted is not None
-        wish = BudgetSpec(epsilon, reports, lifetime)
-        users = _fewest_people(lambda n: topic(domain, n), wish, wanted, measure)
+        spec = BudgetSpec(epsilon, reports, lifetime)
+        users = _fewest_people(lambda n: topic(domain, n), spec, wanted, measure)
         said = f"people needed for the rest{said}"
-        return made(topic(domain, users), users, wish, said, between, named)
+        return made(topic(domain, users), users, spec, said, between, named)
     about = topic(domain, users)
     if epsilon is None:
         assert wanted is not None
@@ -551,7 +551,7 @@ def _plan(
     kind: str,
     topic: PlannedQuestion[Any],
     users: int,
-    wish: BudgetSpec,
+    spec: BudgetSpec,
     solved: str,
     between: Between | None,
     named: bool,
@@ -561,15 +561,15 @@ def _plan(
             f"a standard deviation is for numbers and ordered answers; got "
             f"{format_value(between.deviation)} for shares"
         )
-    options = [_expected(topic, one, users, wish) for one in topic.candidates(wish)]
+    options = [_expected(topic, one, users, spec) for one in topic.candidates(spec)]
     ranked = tuple(sorted(options, key=lambda option: (option.error, option.mechanism.width)))
-    best = topic.choose(options, users, wish)
+    best = topic.choose(options, users, spec)
     assert isinstance(best, Option)
-    return Plan(kind, topic, users, wish, ranked, best, solved, between, named)
+    return Plan(kind, topic, users, spec, ranked, best, solved, between, named)
 
 
 def _expected(
-    topic: PlannedQuestion[Any], candidate: MechanismChoice[Any], users: int, wish: BudgetSpec
+    topic: PlannedQuestion[Any], candidate: MechanismChoice[Any], users: int, spec: BudgetSpec
 ) -> Option[Any]:
     mechanism = candidate.mechanism
     return Option(
@@ -581,26 +581,26 @@ def _expected(
         shown=topic.shown(mechanism, users),
         fakes=bound_poisoning(mechanism, users),
         epsilon=mechanism.epsilon_all_rounds(1),
-        epsilon_total=mechanism.epsilon_all_rounds(wish.reports),
+        epsilon_total=mechanism.epsilon_all_rounds(spec.reports),
     )
 
 
-def _reached(topic: PlannedQuestion[Any], wish: BudgetSpec, users: int, measure: Measure) -> float:
+def _reached(topic: PlannedQuestion[Any], spec: BudgetSpec, users: int, measure: Measure) -> float:
     """Return what the mechanism that is recommended for so many people comes to."""
-    chosen = topic.choose(topic.candidates(wish), users, wish)
+    chosen = topic.choose(topic.candidates(spec), users, spec)
     return measure(topic, chosen.mechanism, users)
 
 
 def _fewest_people(
     topic: Callable[[int | None], PlannedQuestion[Any]],
-    wish: BudgetSpec,
+    spec: BudgetSpec,
     wanted: float,
     measure: Measure,
 ) -> int:
     """The smallest number of people at which the mechanism recommended does as well as wanted."""
 
     def enough(users: int) -> bool:
-        return _reached(topic(users), wish, users, measure) <= wanted
+        return _reached(topic(users), spec, users, measure) <= wanted
 
     if not enough(MAX_USERS):
         raise InputError(f"{MAX_USERS:,} people would not be enough; got a wish of {wanted:g}")
@@ -612,12 +612,12 @@ def _fewest_people(
 
 
 def _smallest_epsilon(
-    topic: PlannedQuestion[Any], wish: BudgetSpec, users: int, wanted: float, measure: Measure
+    topic: PlannedQuestion[Any], spec: BudgetSpec, users: int, wanted: float, measure: Measure
 ) -> float:
     """The smallest epsilon, to three digits, that is enough with the mechanism recommended."""
 
     def enough(epsilon: float) -> bool:
-        return _reached(topic, replace(wish, epsilon=epsilon), users, measure) <= wanted
+        return _reached(topic, replace(spec, epsilon=epsilon), users, measure) <= wanted
 
     if not enough(MAX_EPSILON):
         raise InputError(
@@ -633,7 +633,7 @@ def _smallest_epsilon(
 
 def _largest_domain(
     topic: Callable[[int], PlannedQuestion[Any]],
-    wish: BudgetSpec,
+    spec: BudgetSpec,
     users: int,
     wanted: float,
     measure: Measure,
@@ -641,12 +641,12 @@ def _largest_domain(
     """The largest domain at which the mechanism recommended does as well as wanted."""
 
     def enough(domain: int) -> bool:
-        return _reached(topic(domain), wish, users, measure) <= wanted
+        return _reached(topic(domain), spec, users, measure) <= wanted
 
     if not enough(2):
         raise InputError(
             f"even two values are too many for {wanted:g} with {users:,} people at epsilon "
-            f"{wish.epsilon:g}"
+            f"{spec.epsilon:g}"
         )
     most = 100_000
     if enough(most):

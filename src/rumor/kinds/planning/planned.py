@@ -174,10 +174,10 @@ class MechanismChoice(Generic[M]):
 
     @staticmethod
     def by_name(
-        mechanism: M, wish: BudgetSpec, shape: Mapping[str, int | float] | None = None
+        mechanism: M, spec: BudgetSpec, shape: Mapping[str, int | float] | None = None
     ) -> MechanismChoice[M]:
         """One that a collection asks for by its name and epsilon."""
-        toml = {"epsilon": wish.epsilon, "mechanism": mechanism.name}
+        toml = {"epsilon": spec.epsilon, "mechanism": mechanism.name}
         return MechanismChoice(mechanism.name, mechanism, toml, shape or {})
 
 
@@ -254,7 +254,7 @@ class PlannedQuestion(abc.ABC, Generic[M]):
         return self.sized.format(**vars(self.asked))
 
     @abc.abstractmethod
-    def candidates(self, wish: BudgetSpec) -> Sequence[MechanismChoice[M]]:
+    def candidates(self, spec: BudgetSpec) -> Sequence[MechanismChoice[M]]:
         """The mechanisms that keep the wish."""
 
     @abc.abstractmethod
@@ -290,7 +290,7 @@ class PlannedQuestion(abc.ABC, Generic[M]):
 
     @abc.abstractmethod
     def choose(
-        self, candidates: Sequence[MechanismChoice[M]], users: int, wish: BudgetSpec
+        self, candidates: Sequence[MechanismChoice[M]], users: int, spec: BudgetSpec
     ) -> MechanismChoice[M]:
         """The one to recommend."""
 

@@ -57,10 +57,10 @@ class PlannedSet(PlannedQuestion[SetMechanism]):
     def _wanted(self, epsilon: float) -> Wanted:
         return Wanted(self.domain, epsilon, self.asked.cap)
 
-    def candidates(self, wish: BudgetSpec) -> list[MechanismChoice[SetMechanism]]:
+    def candidates(self, spec: BudgetSpec) -> list[MechanismChoice[SetMechanism]]:
         """Each in its best size."""
-        wanted = self._wanted(wish.epsilon)
-        asked: dict[str, object] = {"epsilon": wish.epsilon}
+        wanted = self._wanted(spec.epsilon)
+        asked: dict[str, object] = {"epsilon": spec.epsilon}
         block = best_block(wanted)
         shape = {"options shown": block.block}
         found: list[MechanismChoice[SetMechanism]] = [
@@ -107,10 +107,10 @@ class PlannedSet(PlannedQuestion[SetMechanism]):
         return self.domain
 
     def choose(
-        self, candidates: Sequence[MechanismChoice[SetMechanism]], users: int, wish: BudgetSpec
+        self, candidates: Sequence[MechanismChoice[SetMechanism]], users: int, spec: BudgetSpec
     ) -> MechanismChoice[SetMechanism]:
         """What "auto" resolves to."""
-        chosen = choose_sets(self._wanted(wish.epsilon))
+        chosen = choose_sets(self._wanted(spec.epsilon))
         return next(c for c in candidates if c.mechanism == chosen)
 
     def reason(self, best: object, options: object) -> str | None:

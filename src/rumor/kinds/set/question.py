@@ -23,24 +23,24 @@ class SetQuestion(ListedKind[SetMechanism]):
     family_rule = "a set needs a mechanism for sets"
     has_cap = True
 
-    def resolve(self, wish: Mapping[str, object], users: int | None) -> SetMechanism:
+    def resolve(self, spec: Mapping[str, object], users: int | None) -> SetMechanism:
         """A mechanism by name or the best one, in the size that is best for what is wanted."""
         from rumor.kinds.set.choose import Wanted, best_block, best_select, choose_sets
 
-        domain = domain_of(wish)
+        domain = domain_of(spec)
         if isinstance(domain, list):
             self.checked_labels(domain)
-        name, options = self.chosen_mechanism(wish)
+        name, options = self.chosen_mechanism(spec)
         mechanism = self.mechanism_named(name, options)
-        if "epsilon" not in wish:
+        if "epsilon" not in spec:
             raise InputError("a set needs an epsilon; got none")
-        said = {**{key: wish[key] for key in ("cap", "over_cap") if key in wish}, **options}
+        said = {**{key: spec[key] for key in ("cap", "over_cap") if key in spec}, **options}
         wanted = Wanted(
             domain=domain,  # type: ignore[arg-type]
-            epsilon=wish["epsilon"],  # type: ignore[arg-type]
+            epsilon=spec["epsilon"],  # type: ignore[arg-type]
             cap=said.pop("cap", None),  # type: ignore[arg-type]
-            mean_size=wish.get("mean_size"),  # type: ignore[arg-type]
-            pairs=_truth("pairs", wish.get("pairs", False)),
+            mean_size=spec.get("mean_size"),  # type: ignore[arg-type]
+            pairs=_truth("pairs", spec.get("pairs", False)),
         )
         if mechanism is None:
             return choose_sets(wanted, **said)  # type: ignore[arg-type]

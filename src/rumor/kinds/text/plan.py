@@ -70,21 +70,21 @@ class PlannedText(PlannedQuestion[Rappor]):
     default_of = "method auto over all candidates under Zipf's law, found or not"
     detects = "the smallest detectable share of one word among all candidates"
 
-    def candidates(self, wish: BudgetSpec) -> list[MechanismChoice[Rappor]]:
+    def candidates(self, spec: BudgetSpec) -> list[MechanismChoice[Rappor]]:
         """One, two and four hashes at the same epsilon."""
-        return [self._candidate(hashes, wish) for hashes in HASHES]
+        return [self._candidate(hashes, spec) for hashes in HASHES]
 
-    def _candidate(self, hashes: int, wish: BudgetSpec) -> MechanismChoice[Rappor]:
+    def _candidate(self, hashes: int, spec: BudgetSpec) -> MechanismChoice[Rappor]:
         asked: dict[str, object]
-        if wish.reports > 1:
+        if spec.reports > 1:
             noise: dict[str, Any] = dict(
-                vars(permanent_noise(wish.epsilon, wish.permanent, hashes))
+                vars(permanent_noise(spec.epsilon, spec.permanent, hashes))
             )
             asked = dict(noise)
         else:
-            part = exp(Fraction(wish.epsilon) / hashes)
+            part = exp(Fraction(spec.epsilon) / hashes)
             noise = {"f": 0.0, "p": 1 / (1 + part), "q": Fraction(1, 2)}
-            asked = {"epsilon": wish.epsilon}
+            asked = {"epsilon": spec.epsilon}
         bits = min(_BITS[1], max(_BITS[0], _power_of_two(self.domain)))
         sketch = Rappor(bits=bits, hashes=hashes, cohorts=1, key=_KEY, **noise)
         cohorts = self._cohorts(sketch)
@@ -148,7 +148,7 @@ class PlannedText(PlannedQuestion[Rappor]):
         return told_apart(deviation, LEVEL / self.domain)
 
     def choose(
-        self, candidates: Sequence[MechanismChoice[Rappor]], users: int, wish: BudgetSpec
+        self, candidates: Sequence[MechanismChoice[Rappor]], users: int, spec: BudgetSpec
     ) -> MechanismChoice[Rappor]:
         """The least error: one hash."""
         return min(candidates, key=lambda c: self.error(c.mechanism, users))

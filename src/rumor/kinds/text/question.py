@@ -34,30 +34,30 @@ class TextQuestion(Kind[Rappor]):
     kind_switch = KindSwitch("words", "listed", "open", "words")
     memoises = True
 
-    def resolve(self, wish: Mapping[str, object], users: int | None) -> Rappor:
+    def resolve(self, spec: Mapping[str, object], users: int | None) -> Rappor:
         """RAPPOR with this filter and noise.
 
         By default the filter's key follows from the series of the collection and the id of
         the question: filters of different questions are unrelated, and a revised collection
         keeps them.
         """
-        once = "epsilon" in wish
-        hashes = checked_size("hashes", wish.get("hashes", 1 if once else 2), 1, 64)
-        noise: dict[str, object] = {name: wish.get(name, usual) for name, usual in _NOISE.items()}
+        once = "epsilon" in spec
+        hashes = checked_size("hashes", spec.get("hashes", 1 if once else 2), 1, 64)
+        noise: dict[str, object] = {name: spec.get(name, usual) for name, usual in _NOISE.items()}
         if once:
-            given = [name for name in _NOISE if name in wish]
+            given = [name for name in _NOISE if name in spec]
             if given:
                 raise InputError(
                     f"a text question says either epsilon (for one report) or f, p and q; "
                     f"got epsilon and {given[0]}"
                 )
-            share = Fraction(checked_epsilon(wish["epsilon"])) / hashes
+            share = Fraction(checked_epsilon(spec["epsilon"])) / hashes
             noise = {"f": 0, "p": 1 / (1 + exp(share)), "q": Fraction(1, 2)}
         return Rappor(
-            bits=wish.get("bits", _BITS),  # type: ignore[arg-type]
+            bits=spec.get("bits", _BITS),  # type: ignore[arg-type]
             hashes=hashes,
-            cohorts=wish.get("cohorts", _COHORTS),  # type: ignore[arg-type]
-            key=filter_key(wish),
+            cohorts=spec.get("cohorts", _COHORTS),  # type: ignore[arg-type]
+            key=filter_key(spec),
             **noise,  # type: ignore[arg-type]
         )
 

@@ -38,13 +38,13 @@ class PlannedWords(PlannedQuestion[OpenWords]):
     detects = f"the share at which a word of {MIDDLE} letters is found"
     simulated = 1_000_000
 
-    def candidates(self, wish: BudgetSpec) -> list[MechanismChoice[OpenWords]]:
+    def candidates(self, spec: BudgetSpec) -> list[MechanismChoice[OpenWords]]:
         """The one mechanism: everything about it follows from epsilon and the length."""
         made = open_words(
-            epsilon=wish.epsilon, code=shipped_code(_CODE), longest=LONGEST, key=b"plan"
+            epsilon=spec.epsilon, code=shipped_code(_CODE), longest=LONGEST, key=b"plan"
         )
         shape = {"levels": made.levels, "buckets": made.buckets}
-        return [MechanismChoice(made.name, made, {"epsilon": wish.epsilon}, shape)]
+        return [MechanismChoice(made.name, made, {"epsilon": spec.epsilon}, shape)]
 
     def error(self, mechanism: OpenWords, users: int) -> float:
         """From all levels after the third: where words of a middling length end."""
@@ -59,7 +59,7 @@ class PlannedWords(PlannedQuestion[OpenWords]):
         return min(1.0, needed_share(mechanism, users, word_bits(mechanism, MIDDLE), 0.9))
 
     def choose(
-        self, candidates: Sequence[MechanismChoice[OpenWords]], users: int, wish: BudgetSpec
+        self, candidates: Sequence[MechanismChoice[OpenWords]], users: int, spec: BudgetSpec
     ) -> MechanismChoice[OpenWords]:
         """There is one."""
         return candidates[0]

@@ -29,19 +29,19 @@ class WordsQuestion(Kind[OpenWords]):
     memoises = True
     has_domain = False
 
-    def resolve(self, wish: Mapping[str, object], users: int | None) -> OpenWords:
+    def resolve(self, spec: Mapping[str, object], users: int | None) -> OpenWords:
         """Levels for words of this length in this code."""
-        checked_choice("words", wish.get("words", "open"), ("open",))
-        self.mechanism_named(*self.chosen_mechanism(wish))
-        if "epsilon" not in wish:
+        checked_choice("words", spec.get("words", "open"), ("open",))
+        self.mechanism_named(*self.chosen_mechanism(spec))
+        if "epsilon" not in spec:
             raise InputError("open words need an epsilon; got none")
         return open_words(
-            epsilon=wish["epsilon"],  # type: ignore[arg-type]
-            code=_code(wish.get("code", NAMES[0]), wish.get("length")),
-            longest=wish.get("longest"),  # type: ignore[arg-type]
-            typical=wish.get("typical"),  # type: ignore[arg-type]
-            fits=wish.get("fits", ()),  # type: ignore[arg-type]
-            key=filter_key(wish),
+            epsilon=spec["epsilon"],  # type: ignore[arg-type]
+            code=_code(spec.get("code", NAMES[0]), spec.get("length")),
+            longest=spec.get("longest"),  # type: ignore[arg-type]
+            typical=spec.get("typical"),  # type: ignore[arg-type]
+            fits=spec.get("fits", ()),  # type: ignore[arg-type]
+            key=filter_key(spec),
         )
 
     def hint(self, mechanism: OpenWords) -> str:
@@ -60,14 +60,14 @@ class WordsQuestion(Kind[OpenWords]):
         )
 
 
-def _code(wish: object, length: object) -> PrefixCode:
+def _code(spec: object, length: object) -> PrefixCode:
     """A code by its name, from a file, or written out, for words of one length if there is one."""
     known = None if length is None else checked_size("length", length, 1, MAX_CHARACTERS)
-    if isinstance(wish, str):
-        if wish.endswith(".json"):
-            return PrefixCode.load(wish, known)
-        code = shipped_code(checked_choice("code", wish, NAMES, " or a .json file"))
+    if isinstance(spec, str):
+        if spec.endswith(".json"):
+            return PrefixCode.load(spec, known)
+        code = shipped_code(checked_choice("code", spec, NAMES, " or a .json file"))
         return code if known is None else code.of_length(known)
-    if isinstance(wish, (list, Mapping)):
-        return PrefixCode.of(wish, known)
-    raise InputError(f"code must be a name, a file or a list of rows; got {format_value(wish)}")
+    if isinstance(spec, (list, Mapping)):
+        return PrefixCode.of(spec, known)
+    raise InputError(f"code must be a name, a file or a list of rows; got {format_value(spec)}")

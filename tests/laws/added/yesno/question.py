@@ -24,9 +24,9 @@ class YesNoQuestion(ChoiceQuestion):
     family_rule = "a yes-or-no question needs a frequency oracle"
     has_domain = False
 
-    def resolve(self, wish: Mapping[str, object], users: int | None) -> FrequencyOracle:
+    def resolve(self, spec: Mapping[str, object], users: int | None) -> FrequencyOracle:
         """Return an oracle of the two answers, by name or the best one."""
-        return super().resolve({**wish, "labels": list(LABELS)}, users)
+        return super().resolve({**spec, "labels": list(LABELS)}, users)
 
     def checked_labels(self, labels: Sequence[object]) -> tuple[str, ...]:
         """Refuse the `labels` of a contract that asks for something else."""
