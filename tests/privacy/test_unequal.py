@@ -200,17 +200,17 @@ def test_what_is_joined_costs_both() -> None:
     assert collection_promise(collection({}, {})).linking_in_words() is None
 
 
-@pytest.mark.parametrize(("count", "who", "added", "whom"), [
+@pytest.mark.parametrize(("count", "which", "added", "whom"), [
     (None, "", "After all of it, ", "respondent"),
     (1, " (1 of 3 questions)", None, "respondent who is assigned the question"),
     (2, " (2 of 3 questions)", "After all of it, ", "respondent who is assigned the question"),
 ])  # fmt: skip
 def test_what_a_collection_costs_in_words(
-    count: int | None, who: str, added: str | None, whom: str
+    count: int | None, which: str, added: str | None, whom: str
 ) -> None:
     ask: dict[str, Any] = {} if count is None else {"ask": {"questions": count}}
     promise = collection_promise(collection(*({"epsilon": price} for price in PRICES), **ask))
-    assert promise.in_words() == f"at most epsilon {promise.most:,.6g} per respondent{who}"
+    assert promise.in_words() == f"at most epsilon {promise.most:,.6g} per respondent{which}"
     assert promise.respondents_in_words() == whom
     told = promise.total_in_words()
     assert told is None if added is None else str(told).startswith(added)
