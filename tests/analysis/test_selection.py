@@ -22,7 +22,7 @@ import pytest
 
 from rumor.analysis.combine import method as combining
 from rumor.analysis.compare import method as comparing
-from rumor.analysis.compare.method import Counting, StoredReports
+from rumor.analysis.compare.method import Counting, ReportSelection
 from rumor.analysis.engines.local import LocalEngine
 from rumor.analysis.estimate import analyse, count
 from rumor.analysis.regress import method as regressing
@@ -408,7 +408,7 @@ def test_groups_are_weighed(
 ) -> None:
     weights = tmp_path / "weights.csv"
     weights.write_text("country,people\nDE,3\nFR,1.5\n")
-    stored = StoredReports(CONTRACT, folder, "homepage", counting=COUNTING)
+    stored = ReportSelection(CONTRACT, folder, "homepage", counting=COUNTING)
     combining.weigh_reports(stored, weights, of="people")
     name, given = handed(held)
     assert name == "weigh_groups"
@@ -449,7 +449,7 @@ def test_sources_are_combined(
 
 def test_days_are_followed(folder: Path, rows: list[Row], held: Collaborators) -> None:
     counting = Counting(LocalEngine(2), distinct_ids=True, skip_invalid=True)
-    following.follow_reports(StoredReports(CONTRACT, folder, None, True, counting), "week")
+    following.follow_reports(ReportSelection(CONTRACT, folder, None, True, counting), "week")
     name, given = handed(held)
     mine = expected(picked(rows, (None, None), distinct=True), "day")
     found = given["days"]
@@ -462,7 +462,7 @@ def test_columns_explain_what_they_stand_beside(
     folder: Path, rows: list[Row], held: Collaborators
 ) -> None:
     counting = Counting(window=WINDOWS[3], skip_invalid=True)
-    stored = StoredReports(CONTRACT, folder, "homepage", counting=counting)
+    stored = ReportSelection(CONTRACT, folder, "homepage", counting=counting)
     regressing.regress_reports(stored, "homepage ~ age + coded", "news")
     name, given = handed(held)
     mine = [row for row in picked(rows, WINDOWS[3], distinct=False) if row.is_valid]

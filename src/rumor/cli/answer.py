@@ -125,7 +125,8 @@ def answer(
         spent = client.spent
     if as_json:
         drawn = {} if asked is None else {"asked": asked.questions}
-        print_json({**vars(receipt), "spent": spent, **drawn})
+        facts = {{"notes": "told"}.get(name, name): value for name, value in vars(receipt).items()}
+        print_json({**facts, "spent": spent, **drawn})
     else:
         for note in receipt.notes:
             print(note)

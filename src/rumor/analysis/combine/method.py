@@ -17,7 +17,7 @@ from rumor.analysis.combine.result import Combined, CombinedGroup
 from rumor.analysis.compare.method import (
     Counting,
     ReportGroup,
-    StoredReports,
+    ReportSelection,
     compare_groups,
     file_names,
     question_heading,
@@ -250,7 +250,7 @@ def read_weights(path: PathLike) -> tuple[str, dict[str, float]]:
 
 
 def weigh_reports(
-    stored: StoredReports, weights: PathLike, *, by: str | None = None, of: str = "population"
+    stored: ReportSelection, weights: PathLike, *, by: str | None = None, of: str = "population"
 ) -> Combined:
     """Weight a question's answers to a population, by the public column that the table names."""
     column, known = read_weights(weights)

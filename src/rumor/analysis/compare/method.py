@@ -212,7 +212,7 @@ class Counting:
 
 
 @dataclass(frozen=True)
-class StoredReports:
+class ReportSelection:
     """Reports to one question of a collection: their place, and how they are counted."""
 
     collection: PathLike | Collection

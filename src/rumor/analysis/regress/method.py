@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from rumor.analysis.compare.method import StoredReports
+from rumor.analysis.compare.method import ReportSelection
 from rumor.analysis.estimate import as_collection, stored_reports
 from rumor.analysis.people import repeated_within
 from rumor.analysis.regress.fit import FittedModel, Likelihoods, fit
@@ -168,7 +168,7 @@ def _missing(column: Any) -> Any:
 
 
 def regress_reports(
-    stored: StoredReports, formula: str, reference: str | None = None
+    stored: ReportSelection, formula: str, reference: str | None = None
 ) -> Regression:
     """Regress a question's answer on public columns of a reports file or folder.
 

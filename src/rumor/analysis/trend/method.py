@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from rumor.analysis.compare.method import StoredReports, question_heading
+from rumor.analysis.compare.method import ReportSelection, question_heading
 from rumor.analysis.compare.quantities import collect_notes, measure_groups, measures_over_time
 from rumor.analysis.people import require_different
 from rumor.analysis.trend.line import find_change, smooth
@@ -148,7 +148,7 @@ def _day(day: object) -> datetime.date:
         ) from None
 
 
-def follow_reports(stored: StoredReports, every: str = "day") -> Trend:
+def follow_reports(stored: ReportSelection, every: str = "day") -> Trend:
     """Estimate how the answers in stored reports move from day to day, or week to week."""
     asked, found = stored.groups("day")
     notes = require_different(asked, "days", stored.different_people)
