@@ -29,8 +29,8 @@ from rich.table import Table
 
 import rumor
 from rumor.analysis.compare.quantities import Differences, Sum
-from rumor.analysis.regress.fit import Answers, Fitted, fit
-from rumor.analysis.trend.line import change, smooth
+from rumor.analysis.regress.fit import FittedModel, Likelihoods, fit
+from rumor.analysis.trend.line import find_change, smooth
 from rumor.core.errors import InputError
 from rumor.core.types import Vector
 from rumor.estimators.frequency.linear import project
@@ -199,7 +199,7 @@ def sources(scale: float, rng: np.random.Generator) -> Iterator[Figure]:
 
 def _fits(
     n: int, law: Vector, channel: Vector, draw: Callable[[], Vector], rng: np.random.Generator
-) -> tuple[Fitted, Fitted] | None:
+) -> tuple[FittedModel, FittedModel] | None:
     """A fit, and one without the last column; None where columns tell answers apart."""
     x = draw()
     scores = np.column_stack([np.zeros(n), x @ law])
@@ -207,7 +207,7 @@ def _fits(
     shares /= shares.sum(axis=1, keepdims=True)
     steps = np.cumsum(shares @ channel, axis=1)
     outputs = (rng.random((n, 1)) > steps).sum(axis=1).clip(max=channel.shape[1] - 1)
-    answers = Answers(channel.T[outputs], np.ones(n), channel)
+    answers = Likelihoods(channel.T[outputs], np.ones(n), channel)
     try:
         return fit(x, answers), fit(x[:, :-1], answers)
     except InputError:
@@ -261,7 +261,7 @@ def _published(trials: int, rng: np.random.Generator) -> Iterator[Figure]:
         yes = np.column_stack([1 - told, np.full(n, honest)])
         said = rng.random(n) < yes[np.arange(n), truth.astype(int)]
         try:
-            found = fit(x, Answers(np.where(said[:, None], yes, 1 - yes), np.ones(n)))
+            found = fit(x, Likelihoods(np.where(said[:, None], yes, 1 - yes), np.ones(n)))
         except InputError:
             continue
         errors = np.sqrt(np.diag(found.covariance))
@@ -287,7 +287,7 @@ def trends(scale: float, rng: np.random.Generator) -> Iterator[Figure]:
         # Only proportions of weights matter, and here they are those of the days' sizes.
         middle = np.full(trials, float(np.clip(common, 0, 1).mean()))
         variance = np.array([s.variance(middle) for s in samples])
-        alarms.append(float(np.mean(change(observed, variance).p_value < 0.05)))
+        alarms.append(float(np.mean(find_change(observed, variance).p_value < 0.05)))
     told = f"6 settings, {trials:,} each"
     yield Figure(
         "false alarms of a change", told, min(alarms), max(alarms), (0.0, 0.06), chance(trials)

@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 
 import rumor
-from rumor.analysis.engines.base import Fold, M, S, Source
-from rumor.analysis.engines.gpu.card import Card, Rows, words_of
+from rumor.analysis.engines.base import Fold, M, ReportSource, S
+from rumor.analysis.engines.gpu.device import GpuDevice, Rows, words_of
 from rumor.analysis.engines.gpu.engine import GpuEngine
 from rumor.analysis.engines.local import LocalEngine
 from rumor.analysis.estimate import analyse
@@ -81,7 +81,7 @@ def zipf(values: int) -> Vector:
     return np.asarray(law / law.sum())
 
 
-def made(card: Card, rows: int, values: int, seed: int = 1) -> list[Rows]:
+def made(card: GpuDevice, rows: int, values: int, seed: int = 1) -> list[Rows]:
     """Reports on the card, in pieces as the engine keeps them."""
     words, cupy = words_of(values), card.cupy
     loop = cupy.RawKernel(_MAKER, "make")
@@ -89,7 +89,7 @@ def made(card: Card, rows: int, values: int, seed: int = 1) -> list[Rows]:
     most, found = (1 << 30) // (4 * words), []
     while rows:
         count = min(rows, most)
-        room = card.room(count, words)
+        room = card.allocate_rows(count, words)
         blocks = -(-count * words // 256)
         loop(
             (blocks,),
@@ -101,7 +101,7 @@ def made(card: Card, rows: int, values: int, seed: int = 1) -> list[Rows]:
     return found
 
 
-def seconds(card: Card, work: Callable[[], object]) -> float:
+def seconds(card: GpuDevice, work: Callable[[], object]) -> float:
     """The median of a few runs, by the card's clock."""
     cupy, taken = card.cupy, []
     work()
@@ -115,14 +115,14 @@ def seconds(card: Card, work: Callable[[], object]) -> float:
     return float(np.median(taken))
 
 
-def copied(card: Card) -> float:
+def copied(card: GpuDevice) -> float:
     """Bytes a second of a copy within the card, read and written."""
     one = card.cupy.random.randint(0, 1 << 32, size=1 << 29, dtype=np.uint32)
     other = card.cupy.empty_like(one)
     return 2 * int(one.nbytes) / seconds(card, lambda: card.cupy.copyto(other, one))
 
 
-def dense(card: Card, values: int) -> float:
+def dense(card: GpuDevice, values: int) -> float:
     """Reports a second of the dense product in single precision."""
     cupy, rows = card.cupy, 2_000_000_000 // values
     matrix = cupy.random.random((rows, values), dtype=np.float32)
@@ -130,7 +130,7 @@ def dense(card: Card, values: int) -> float:
     return rows / seconds(card, lambda: h * ((1 / (matrix @ h)) @ matrix))
 
 
-def updates(card: Card, say: Callable[[str], None], sizes: Sequence[int]) -> None:
+def updates(card: GpuDevice, say: Callable[[str], None], sizes: Sequence[int]) -> None:
     """One whole update, for domains and numbers of reports."""
     bandwidth = copied(card)
     say(f"a copy within the card moves {bandwidth / 1e12:.2f} TB/s, read and written")
@@ -142,11 +142,11 @@ def updates(card: Card, say: Callable[[str], None], sizes: Sequence[int]) -> Non
         card.cupy.get_default_memory_pool().free_all_blocks()
         state = (np.full(values, 1 / values), ODDS - 1, 1)
         for rows in sizes:
-            if rows * words * 4 > card.free - (2 << 30):
+            if rows * words * 4 > card.free_bytes - (2 << 30):
                 say(f"| {values:,} | {rows:,} | more than the card holds | | | | |")
                 continue
             held = made(card, rows, values)
-            taken = seconds(card, functools.partial(card.pass_over, held, words, values, state))
+            taken = seconds(card, functools.partial(card.sum_weights, held, words, values, state))
             moved = rows * words * 4 * (1 if words <= 32 else 2) / taken
             say(
                 f"| {values:,} | {rows:,} | {taken:.5f} | {rows / taken:.3g} "
@@ -156,7 +156,7 @@ def updates(card: Card, say: Callable[[str], None], sizes: Sequence[int]) -> Non
             card.cupy.get_default_memory_pool().free_all_blocks()
 
 
-def optimum(card: Card, say: Callable[[str], None], sizes: Sequence[int]) -> None:
+def optimum(card: GpuDevice, say: Callable[[str], None], sizes: Sequence[int]) -> None:
     """The certified optimum over reports that are on the card."""
     values, words = 1000, words_of(1000)
     say("| reports | passes | gap | seconds of passes | seconds in all | largest error |")
@@ -170,7 +170,7 @@ def optimum(card: Card, say: Callable[[str], None], sizes: Sequence[int]) -> Non
         ) -> tuple[Vector, float, float]:
             nonlocal spent
             begin = time.perf_counter()
-            found = card.pass_over(held, words, values, (h, c, power))
+            found = card.sum_weights(held, words, values, (h, c, power))
             spent += time.perf_counter() - begin
             return found[:-2], float(found[-2]), float(found[-1])
 
@@ -192,11 +192,11 @@ def optimum(card: Card, say: Callable[[str], None], sizes: Sequence[int]) -> Non
 class _Watched(GpuEngine):
     """The engine, with the seconds of its folds by what they do."""
 
-    def __init__(self, card: Card) -> None:
+    def __init__(self, card: GpuDevice) -> None:
         super().__init__(card)
         self.seconds: dict[str, float] = {}
 
-    def fold(self, source: Source, fold: Fold[S, M], on_progress: Any = None) -> M:
+    def fold(self, source: ReportSource, fold: Fold[S, M], on_progress: Any = None) -> M:
         """As ever."""
         name = type(fold.function).__name__
         stage = "passes" if name == "OfStratum" else "reading and counting"
@@ -210,7 +210,7 @@ class _Watched(GpuEngine):
             self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - begin
 
 
-def from_files(card: Card, say: Callable[[str], None], copies: int) -> None:
+def from_files(card: GpuDevice, say: Callable[[str], None], copies: int) -> None:
     """From Parquet to the estimate, and each stage's share; beside it the local engine."""
     people, values = 1_000_000, 1000
     wish = {"id": "a", "kind": "choice", "text": "?", "domain": values, "epsilon": 2.0}
@@ -260,7 +260,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--write", help="a file to write the tables to")
     given = parser.parse_args(arguments)
-    card = Card()
+    card = GpuDevice()
     lines: list[str] = []
 
     def say(line: str) -> None:

@@ -23,7 +23,7 @@ from rumor.collector.relay.store import ArrivedEnvelope, RelayStore
 from rumor.collector.store.base import BatchAccepted, Store, open_store
 from rumor.contract.collection import Collection
 from rumor.contract.deletion import new_key, report_id
-from rumor.contract.envelope import EnvelopeClass
+from rumor.contract.envelope import EnvelopeFormat
 from rumor.contract.issuing import MESSAGE_BYTES, new_opening, token_message
 from rumor.core.blind_rsa import SecretKey, blind, blind_sign, finalize, verify
 from rumor.core.blind_rsa import new_key as new_secret
@@ -38,7 +38,7 @@ def run(scale: Scale) -> Iterable[Row]:
     key = ec.generate_private_key(ec.SECP256R1())
     contract = _contract(public_of(key))
     question = contract.questions[0]
-    kind, reports = EnvelopeClass.of(contract, question), question.mechanism.privatize([1] * count)
+    kind, reports = EnvelopeFormat.of(contract, question), question.mechanism.privatize([1] * count)
     suite = Suite(KEM.P256, KDF.HKDF_SHA256, AEAD.AES_128_GCM)
     gateway = Gateway({public_of(key): key}, None)  # type: ignore[arg-type]
     with tempfile.TemporaryDirectory(prefix="rumor-bench-") as place:
@@ -103,7 +103,7 @@ def _blind(scale: Scale, key: ec.EllipticCurvePrivateKey, count: int) -> tuple[f
     issuer = {"url": "http://127.0.0.1:9", "keys": {"q": public}}
     contract = _contract(public_of(key), admission="blind", issuer=issuer)
     question = contract.questions[0]
-    kind, reports = EnvelopeClass.of(contract, question), question.mechanism.privatize([1] * count)
+    kind, reports = EnvelopeFormat.of(contract, question), question.mechanism.privatize([1] * count)
     gateway = Gateway({public_of(key): key}, None)  # type: ignore[arg-type]
     signed = [_token(secret) for _ in range(count)]
     pairs = zip(signed, reports, strict=True)

@@ -30,9 +30,9 @@ from rumor.mechanisms.blanket import Blanket, BlanketRow, worst_case_blanket
 from rumor.mechanisms.randomized_response import RandomizedResponse
 from rumor.mechanisms.subset_selection import SubsetSelection
 from rumor.mechanisms.unary import UnaryEncoding
-from rumor.privacy.shuffle.account import MOST_USEFUL, certified_epsilon, shown_above
+from rumor.privacy.shuffle.account import MOST_USEFUL, certified_epsilon, format_up
 from rumor.privacy.shuffle.crowd import blanket_epsilon, crowd_epsilon
-from rumor.privacy.shuffle.curve import Curve
+from rumor.privacy.shuffle.curve import PrivacyCurve
 from rumor.privacy.shuffle.losses import composed_epsilon
 
 DELTA = 1e-8
@@ -71,7 +71,7 @@ def _line(people: int, epsilon: float) -> list[str]:
     tables = (worst_case_blanket(exp(epsilon)), clones(exp(epsilon)))
     found += [blanket_epsilon(table, people, DELTA, epsilon) for table in tables]
     found += [clones_closed(epsilon, people, DELTA), hoeffding(subset, people, DELTA)]
-    shown = (shown_above(one) if one < epsilon else "nothing" for one in found)
+    shown = (format_up(one) if one < epsilon else "nothing" for one in found)
     return [f"{people:,}", f"{epsilon:g}", *shown]
 
 
@@ -80,11 +80,11 @@ def several() -> str:
     head = ["n", "alone", "k", *(f"B = {batches}" for batches in BATCHES)]
     lines = []
     for people, epsilon in itertools.product((10**3, 10**4, 10**5), (1.0, 2.0, 4.0)):
-        one = Curve.of_one_report(worst_case_blanket(exp(epsilon)), people, epsilon, 1e-40)
+        one = PrivacyCurve.of_one_report(worst_case_blanket(exp(epsilon)), people, epsilon, 1e-40)
         for reports in (1, 2, 5, 30):
-            own = one.repeated(reports)
+            own = one.compose_times(reports)
             found = (composed_epsilon([(own, batches)], DELTA) for batches in BATCHES)
-            shown = (shown_above(each) if each <= MOST_USEFUL else "-" for each in found)
+            shown = (format_up(each) if each <= MOST_USEFUL else "-" for each in found)
             lines.append([f"{people:,}", f"{epsilon:g}", f"{reports}", *shown])
     return aligned(head, lines)
 

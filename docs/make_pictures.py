@@ -52,7 +52,7 @@ from rumor.mechanisms import (
 )
 from rumor.mechanisms.oracle import FrequencyOracle
 from rumor.privacy.attack import DEVICES, attack
-from rumor.privacy.sentences import believed
+from rumor.privacy.sentences import posterior_bound
 from rumor.results.chart_parts import INK, TILES
 
 FOLDER = Path(__file__).resolve().parent / "pictures"
@@ -296,7 +296,9 @@ def beliefs() -> str:
     """The most that a belief can become after one report."""
     priors = [i / 100 for i in range(1, 100)]
     curves = [
-        Curve(f"epsilon {e:g}", [(p, believed(p, e)) for p in priors], beside=29, centred=True)
+        Curve(
+            f"epsilon {e:g}", [(p, posterior_bound(p, e)) for p in priors], beside=29, centred=True
+        )
         for e in (4.0, 2.0, 1.0, 0.5)
     ]
     curves.append(Curve("epsilon 0", [(p, p) for p in priors], beside=29, centred=True))

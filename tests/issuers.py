@@ -14,9 +14,9 @@ from rumor.collector.store.base import Store
 from rumor.contract.admission import new_invitation
 from rumor.contract.collection import Collection
 from rumor.contract.issuing import (
+    credential_digest,
     enrolment_credential,
     new_opening,
-    person_of,
     token_id,
     token_message,
 )
@@ -58,7 +58,7 @@ def invite(store: Store, *codes: str, series: str = "series", url: str = "") -> 
     """Let people enrol, a new one unless their invitations are given; bound ones at an address."""
     made = list(codes) or [new_invitation()]
     collection = blind_collection(url or "http://127.0.0.1:9", series=series)
-    people = [person_of(enrolment_credential(collection, code)) for code in made]
+    people = [credential_digest(enrolment_credential(collection, code)) for code in made]
     store.invite(series, people)
     return made
 

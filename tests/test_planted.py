@@ -171,7 +171,7 @@ def test_a_device(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
             assert "question" in sentence
         for id, answer in RIGHT.items():
             (envelope,) = device.prepare(health(), {id: answer})
-            assert_silent(envelope.told)
+            assert_silent(envelope.notes)
             assert refused(lambda id=id, answer=answer: device.prepare(health(), {id: answer}))  # type: ignore[misc]
         assert_nothing_left(tmp_path)  # the log of the ledger is there, too
     assert_nothing_left(tmp_path)
@@ -192,7 +192,7 @@ def test_a_client_and_a_collector(tmp_path: Path, capfd: pytest.CaptureFixture[s
             assert refused(lambda answers=answers: client.answer(answers)) is not None  # type: ignore[misc]
         receipt = client.answer(RIGHT)
         assert receipt.sent == 4
-        assert len(receipt.told) == 4
+        assert len(receipt.notes) == 4
         assert_silent(receipt, client.spending())
     assert_nothing_left(tmp_path)
     assert_silent(*capfd.readouterr())

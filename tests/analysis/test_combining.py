@@ -153,7 +153,7 @@ def test_the_commands(work: Path, capsys: Outputs) -> None:
         (["combine"], "several sources are combined; got 1"),
         (["combine", "other.toml"], "pairs of a collection and reports; got 3 files"),
         (["combine", "collection.toml", "collection.parquet"], "must be different files"),
-        (["combine", "other.toml", "other.parquet", "--chosen"], "may answer otherwise"),
+        (["combine", "other.toml", "other.parquet", "--chosen"], "may answer differently"),
     ],
 )
 def test_what_is_refused(work: Path, capsys: Outputs, arguments: list[str], sentence: str) -> None:

@@ -64,7 +64,7 @@ def test_a_collection_is_loaded_and_reports_alone_are_not(reports: Path) -> None
     loaded = rumor.load(COLLECTION)
     assert rumor.load(loaded) is loaded
     assert loaded.digest == rumor.Collection.load(COLLECTION).digest
-    with pytest.raises(InputError, match=r"without their collection: rumor.load\(collection"):
+    with pytest.raises(InputError, match=r"need their collection: rumor.load\(collection"):
         rumor.load(reports)
     with pytest.raises(InputError, match="got reports in memory"):
         rumor.estimate(COLLECTION, rumor.load(COLLECTION, reports), by="country")

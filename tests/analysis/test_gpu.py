@@ -12,13 +12,13 @@ import pytest
 
 import rumor
 from rumor.analysis.counting import summarize
-from rumor.analysis.engines.gpu import held
-from rumor.analysis.engines.gpu.card import Card
+from rumor.analysis.engines.gpu import supports
+from rumor.analysis.engines.gpu.device import GpuDevice
 from rumor.analysis.engines.gpu.engine import GpuEngine
-from rumor.analysis.engines.gpu.held import packed
+from rumor.analysis.engines.gpu.supports import pack_supports
 from rumor.analysis.engines.kept import KeptReports
 from rumor.analysis.engines.local import LocalEngine
-from rumor.analysis.estimate import analyse, chosen_engine
+from rumor.analysis.estimate import analyse, open_engine
 from rumor.analysis.sources import MemorySource
 from rumor.cli import main
 from rumor.core.errors import InputError
@@ -41,10 +41,10 @@ PEOPLE = 20_000
 
 
 @functools.cache
-def card() -> Card:
+def card() -> GpuDevice:
     """The card of this machine; skipped with one line where there is none."""
     try:
-        return Card()
+        return GpuDevice()
     except InputError as problem:
         pytest.skip(f"no graphics card: {problem}")
 
@@ -88,7 +88,7 @@ def test_a_pass_repeats_to_the_last_bit() -> None:
 def test_what_exceeds_the_card_goes_through_it(monkeypatch: pytest.MonkeyPatch) -> None:
     oracle = ORACLES[1]
     whole = found(GpuEngine(card()), oracle, "bayes")
-    monkeypatch.setattr(held, "_LEFT", card().free - PEOPLE * 64)  # room for half of them
+    monkeypatch.setattr(supports, "_LEFT", card().free_bytes - PEOPLE * 64)  # room for half of them
     assert found(GpuEngine(card()), oracle, "bayes").tobytes() == whole.tobytes()
 
 
@@ -125,7 +125,7 @@ def test_strata_are_kept_apart(tmp_path: Path) -> None:
 @pytest.mark.parametrize("oracle", ORACLES[:6], ids=lambda o: f"{o.name}-{o.domain}")
 def test_rows_are_what_reports_support(oracle: FrequencyOracle) -> None:
     reports = reports_of(oracle)[:50]
-    rows = packed(oracle, reports)
+    rows = pack_supports(oracle, reports)
     assert rows is not None
     bits = np.unpackbits(rows, axis=1, count=oracle.domain, bitorder="little")
     for value in range(0, oracle.domain, 7):
@@ -136,14 +136,14 @@ def test_rows_are_what_reports_support(oracle: FrequencyOracle) -> None:
 
 def test_what_has_no_rows_is_counted_here() -> None:
     oracle = ORACLES[-1]
-    assert packed(oracle, reports_of(oracle)[:5]) is None
+    assert pack_supports(oracle, reports_of(oracle)[:5]) is None
 
 
 def test_without_the_package_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cupy", None)
     with (
         pytest.raises(InputError, match=r"the engine gpu needs .*pip install 'rumor\[gpu\]'"),
-        chosen_engine("gpu"),
+        open_engine("gpu"),
     ):
         pass
 
@@ -158,6 +158,6 @@ def test_large_odds_are_for_the_host() -> None:
 def test_a_master_is_for_spark() -> None:
     with (
         pytest.raises(InputError, match="a master is for the Spark engine; got 'moon' for gpu"),
-        chosen_engine("gpu", "moon"),
+        open_engine("gpu", "moon"),
     ):
         pass

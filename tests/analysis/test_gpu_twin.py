@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from rumor.analysis.engines.gpu import card
-from rumor.analysis.engines.gpu.card import (
+from rumor.analysis.engines.gpu import device
+from rumor.analysis.engines.gpu.device import (
     LOG_UNITS,
     WHOLE,
     integers,
@@ -32,7 +32,7 @@ FUSED, FORWARD, ADJOINT = range(3)
 @pytest.fixture(scope="module")
 def twin(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     library = tmp_path_factory.mktemp("twin") / "twin.so"
-    texts = Path(card.__file__).parent
+    texts = Path(device.__file__).parent
     subprocess.run(
         [str(needs("c++")), "-std=c++17", "-O2", "-fPIC", "-shared", "-pthread", "-w",
          f"-I{HERE}", f"-I{texts}", str(HERE / "card_twin.cpp"), "-o", str(library)],
@@ -71,7 +71,7 @@ def update(
 
     def launch(mode: int, across: int, down: int) -> None:
         twin.run(
-            mode, across, down, card._SHARED, pointer(rows), ctypes.c_longlong(len(bits)), words,
+            mode, across, down, device._SHARED, pointer(rows), ctypes.c_longlong(len(bits)), words,
             slabs, pointer(table), ctypes.c_double(unit), ctypes.c_double(c), power,
             pointer(weights), pointer(totals), pointer(sums),
         )  # fmt: skip

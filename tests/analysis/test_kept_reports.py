@@ -14,7 +14,7 @@ from rumor.analysis import counting, sources
 from rumor.analysis.counting import leave_out_repeated
 from rumor.analysis.engines import local
 from rumor.analysis.engines.base import Batch
-from rumor.analysis.engines.kept import HeldSource, PreparedSource, gathered
+from rumor.analysis.engines.kept import BatchSource, PreparedSource, merge_batches
 from rumor.analysis.engines.local import LocalEngine
 from rumor.analysis.estimate import analyse
 from rumor.analysis.sources import MemorySource, ParquetSource
@@ -82,7 +82,7 @@ def test_what_is_kept_depends_on_memory(monkeypatch: pytest.MonkeyPatch) -> None
     def marked(batch: Batch) -> Batch:
         return Batch(batch.reports + np.uint8(1), batch.stratum, batch.origin)
 
-    for memory, kind in ((20_000, HeldSource), (19_999, PreparedSource)):
+    for memory, kind in ((20_000, BatchSource), (19_999, PreparedSource)):
         monkeypatch.setattr(local, "_memory", lambda memory=memory: memory)
         with LocalEngine(2).keep(source, marked) as kept:
             assert isinstance(kept, kind)
@@ -98,7 +98,7 @@ def test_batches_are_gathered_by_stratum() -> None:
         return Batch(np.arange(first, first + 4, dtype=np.uint8).reshape(2, 2), stratum)
 
     small = [batch("a", 0), batch("b", 10), batch("a", 20), batch("a", 30), batch("b", 40)]
-    found = [(b.stratum, b.reports[:, 0].tolist()) for b in gathered(small, 8)]
+    found = [(b.stratum, b.reports[:, 0].tolist()) for b in merge_batches(small, 8)]
     assert found == [("a", [0, 2, 20, 22]), ("b", [10, 12, 40, 42]), ("a", [30, 32])]
 
 

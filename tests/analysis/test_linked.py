@@ -106,7 +106,7 @@ def test_what_was_not_declared_is_not_joined() -> None:
     people = list(range(PEOPLE))
     write("s.parquet", "smokes", SMOKES, people, UNLINKED)
     write("d.parquet", "drinks", DRINKS, people, UNLINKED)
-    with pytest.raises(InputError, match=r"only where the people .* told .*'Habits' does not say"):
+    with pytest.raises(InputError, match=r"only if the collection declares it .*'Habits' does not"):
         analyse_linked(UNLINKED, "s.parquet", "d.parquet", on="person")
     # Nor by another contract, which says so afterwards.
     with pytest.raises(InputError, match="the reports must be of this collection"):

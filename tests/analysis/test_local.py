@@ -15,7 +15,7 @@ import pytest
 
 from rumor.analysis import sources
 from rumor.analysis.counting import Totals, summarize
-from rumor.analysis.engines.base import Batch, Fold, Part, Stratum
+from rumor.analysis.engines.base import Batch, Fold, Partition, Stratum
 from rumor.analysis.engines.local import LocalEngine
 from rumor.analysis.sources import MemorySource, ParquetSource, batch_rows
 from rumor.contract import report_file as reportfile
@@ -283,7 +283,7 @@ class _Watched:
         self._lock, self._now = threading.Lock(), 0
         self.most, self.started = 0, 0
 
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[Partition]:
         return [_WatchedPart(self, i) for i in range(self._count)]
 
     def read(self, index: int) -> Iterator[Batch]:

@@ -22,7 +22,7 @@ import pytest
 
 from rumor.analysis.combine import method as combining
 from rumor.analysis.compare import method as comparing
-from rumor.analysis.compare.method import Counting, Stored
+from rumor.analysis.compare.method import Counting, ReportSelection
 from rumor.analysis.engines.local import LocalEngine
 from rumor.analysis.estimate import analyse, count
 from rumor.analysis.regress import method as regressing
@@ -377,7 +377,7 @@ def test_periods_are_compared(folder: Path, rows: list[Row], held: Collaborators
     assert [comparing.read_period(name) for name in names] == periods
     for day in DAYS[0], None:
         beside = replace(COUNTING, window=(day, DAYS[1]))
-        with pytest.raises(InputError, match="got --from or --to beside them"):
+        with pytest.raises(InputError, match="got --from or --to as well"):
             comparing.compare_reports(CONTRACT, folder, periods=periods, counting=beside)
 
 
@@ -397,7 +397,7 @@ def test_files_are_compared(folder: Path, rows: list[Row], held: Collaborators) 
         {"by": "country", "periods": [WINDOWS[1]]},
         {"other": CONTRACT, "by": "country"},
     ):
-        with pytest.raises(InputError, match=r"got [02] of these|got none beside it"):
+        with pytest.raises(InputError, match=r"got [02] of these|got none"):
             comparing.compare_reports(CONTRACT, paths[0], **wrong)
     with pytest.raises(InputError, match="must be different files"):
         comparing.compare_reports(CONTRACT, paths[0], paths[0])
@@ -408,7 +408,7 @@ def test_groups_are_weighed(
 ) -> None:
     weights = tmp_path / "weights.csv"
     weights.write_text("country,people\nDE,3\nFR,1.5\n")
-    stored = Stored(CONTRACT, folder, "homepage", counting=COUNTING)
+    stored = ReportSelection(CONTRACT, folder, "homepage", counting=COUNTING)
     combining.weigh_reports(stored, weights, of="people")
     name, given = handed(held)
     assert name == "weigh_groups"
@@ -441,7 +441,7 @@ def test_sources_are_combined(
     check_groups(groups_of(given), wanted)
     assert (given["of"], given["heading"]) == ("people", HEADING)
     assert given.get("weights") == weights
-    with pytest.raises(InputError, match="give the sources their part of the population"):
+    with pytest.raises(InputError, match="give each source's share of the population"):
         combining.combine_reports([(CONTRACT, path) for path in paths], chosen=True)
     with pytest.raises(InputError, match="several sources are combined; got 1"):
         combining.combine_reports([(CONTRACT, paths[0])])
@@ -449,7 +449,7 @@ def test_sources_are_combined(
 
 def test_days_are_followed(folder: Path, rows: list[Row], held: Collaborators) -> None:
     counting = Counting(LocalEngine(2), distinct_ids=True, skip_invalid=True)
-    following.follow_reports(Stored(CONTRACT, folder, None, True, counting), "week")
+    following.follow_reports(ReportSelection(CONTRACT, folder, None, True, counting), "week")
     name, given = handed(held)
     mine = expected(picked(rows, (None, None), distinct=True), "day")
     found = given["days"]
@@ -462,7 +462,7 @@ def test_columns_explain_what_they_stand_beside(
     folder: Path, rows: list[Row], held: Collaborators
 ) -> None:
     counting = Counting(window=WINDOWS[3], skip_invalid=True)
-    stored = Stored(CONTRACT, folder, "homepage", counting=counting)
+    stored = ReportSelection(CONTRACT, folder, "homepage", counting=counting)
     regressing.regress_reports(stored, "homepage ~ age + coded", "news")
     name, given = handed(held)
     mine = [row for row in picked(rows, WINDOWS[3], distinct=False) if row.is_valid]

@@ -31,11 +31,11 @@ from rumor.analysis.counting import summarize  # noqa: E402
 from rumor.analysis.engines.base import Engine, Fold  # noqa: E402
 from rumor.analysis.engines.local import LocalEngine  # noqa: E402
 from rumor.analysis.engines.spark import engine as spark  # noqa: E402
-from rumor.analysis.engines.spark import started  # noqa: E402
+from rumor.analysis.engines.spark import launch  # noqa: E402
 from rumor.analysis.engines.spark.engine import SparkEngine  # noqa: E402
 from rumor.analysis.engines.spark.frame import FrameSource  # noqa: E402
 from rumor.analysis.engines.spark.job import Status  # noqa: E402
-from rumor.analysis.engines.spark.session import require_java, sentence  # noqa: E402
+from rumor.analysis.engines.spark.session import require_java, spark_error  # noqa: E402
 from rumor.analysis.estimate import Analysis, analyse  # noqa: E402
 from rumor.analysis.sources import MemorySource  # noqa: E402
 from rumor.cli import main  # noqa: E402
@@ -337,7 +337,7 @@ def test_cells_of_the_matrix_of_joins(
     engine: SparkEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two cells of tests/joins, all of whose cells with Spark run in `make soak`."""
-    monkeypatch.setattr(started, "started", lambda master, on_status: nullcontext(engine))
+    monkeypatch.setattr(launch, "open_engine", lambda master, on_status: nullcontext(engine))
     worlds = Worlds(tmp_path, str)
     for kind, look in (
         ("choice", Look("estimate", "groups", "window", "repeated")),
@@ -538,7 +538,7 @@ def test_workers_must_have_the_same_rumor(
     ],
 )  # fmt: skip
 def test_failures_are_told_without_traces(said: str, told: str) -> None:
-    assert str(sentence(RuntimeError(said))) == f"Spark could not finish the work: {told}"
+    assert str(spark_error(RuntimeError(said))) == f"Spark could not finish the work: {told}"
 
 
 def test_nothing_is_counted_of_nothing(engine: SparkEngine) -> None:

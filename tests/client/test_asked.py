@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from scipy.stats import chisquare
 
-from rumor.client.asking import day_number, ranked
+from rumor.client.assignment import draw_day, rank_questions
 from rumor.client.ledger import Ledger
-from rumor.client.pins import Change
+from rumor.client.pins import CeilingIncrease
 from rumor.client.respondent import Respondent
-from rumor.contract.asking import Ask
 from rumor.contract.collection import Collection
+from rumor.contract.sampling import SamplingDesign
 from rumor.core.errors import InputError
 from tests.contract.test_asking import LABELS
 
@@ -23,7 +23,7 @@ STARTS = datetime.date(2026, 1, 1)
 IDS = [f"q{i}" for i in range(5)]
 
 
-def collection(ask: Ask | None, ids: list[str] = IDS) -> Collection:
+def collection(ask: SamplingDesign | None, ids: list[str] = IDS) -> Collection:
     questions = [
         {**LABELS, "id": id, "epsilon": 1.0 + i / 2, "reports_per_person": 1}
         for i, id in enumerate(ids)
@@ -41,9 +41,9 @@ def on(day: datetime.date, folder: Path) -> Respondent:
 
 
 def test_only_what_was_drawn_is_asked_and_paid(tmp_path: Path) -> None:
-    contract = collection(Ask(1))
+    contract = collection(SamplingDesign(1))
     with Respondent(tmp_path) as device:
-        asked = device.asked(contract)
+        asked = device.assignment(contract)
         (drawn,) = asked.questions
         others = [id for id in IDS if id != drawn]
         for id in others:
@@ -69,58 +69,58 @@ def test_only_what_was_drawn_is_asked_and_paid(tmp_path: Path) -> None:
 
 
 def test_nothing_draws_again(tmp_path: Path) -> None:
-    contract = collection(Ask(2))
+    contract = collection(SamplingDesign(2))
     with Respondent(tmp_path) as device:
-        first = device.asked(contract)
+        first = device.assignment(contract)
         assert len(first.questions) == 2
         for _ in range(20):  # refusing to answer, and answering wrongly
             with pytest.raises(InputError):
                 device.prepare(contract, {first.questions[0]: "no label"})
-            assert device.asked(contract) == first
+            assert device.assignment(contract) == first
         device.reset()  # a new secret is no new draw
-        assert device.asked(contract) == first
+        assert device.assignment(contract) == first
     (tmp_path / "secret").unlink()
     with Respondent(tmp_path) as device:
-        assert device.asked(contract) == first
+        assert device.assignment(contract) == first
 
 
 def test_without_a_ledger_the_secret_draws_the_same(tmp_path: Path) -> None:
-    contract = collection(Ask(2, 30, STARTS))
+    contract = collection(SamplingDesign(2, 30, STARTS))
     with on(STARTS, tmp_path) as device:
-        first = device.asked(contract)
+        first = device.assignment(contract)
     for file in tmp_path.glob("ledger*"):
         file.unlink()
     with on(STARTS + datetime.timedelta(days=3), tmp_path) as device:
-        assert device.asked(contract) == first
+        assert device.assignment(contract) == first
 
 
 def test_a_revision_keeps_what_was_drawn_and_fills_up(tmp_path: Path) -> None:
-    contract = collection(Ask(2))
+    contract = collection(SamplingDesign(2))
     with Respondent(tmp_path) as device:
-        first = device.asked(contract).questions
+        first = device.assignment(contract).questions
         more = [f"new{i}" for i in range(40)]
-        grown = revised(contract, collection(Ask(2), [*more, *IDS]))
-        assert device.asked(grown).questions == first
-        larger = revised(grown, collection(Ask(3), [*more, *IDS]))
-        assert set(first) < set(device.asked(larger).questions)
-        fewer = revised(larger, collection(Ask(2), [id for id in IDS if id != first[0]]))
-        left = device.asked(fewer).questions
+        grown = revised(contract, collection(SamplingDesign(2), [*more, *IDS]))
+        assert device.assignment(grown).questions == first
+        larger = revised(grown, collection(SamplingDesign(3), [*more, *IDS]))
+        assert set(first) < set(device.assignment(larger).questions)
+        fewer = revised(larger, collection(SamplingDesign(2), [id for id in IDS if id != first[0]]))
+        left = device.assignment(fewer).questions
         assert first[1] in left
         assert len(left) == 2
         # What it comes back to is what was drawn first.
-        assert device.asked(contract).questions == first
-        assert device.asked(collection(None)).questions == tuple(IDS)
+        assert device.assignment(contract).questions == first
+        assert device.assignment(collection(None)).questions == tuple(IDS)
 
 
 def test_a_revision_that_draws_others_cannot_pass_what_was_agreed(tmp_path: Path) -> None:
-    contract = collection(Ask(1))
+    contract = collection(SamplingDesign(1))
     with Respondent(tmp_path) as device:
-        (drawn,) = device.asked(contract).questions
+        (drawn,) = device.assignment(contract).questions
         device.prepare(contract, {drawn: "a"})
         last, refused = contract, 0
         for id in [id for id in IDS if id != drawn]:
             last = revised(last, collection(None, [id]))
-            assert device.asked(last).questions == (id,)
+            assert device.assignment(last).questions == (id,)
             try:
                 device.prepare(last, {id: "a"})
             except InputError as problem:
@@ -135,7 +135,8 @@ def who_draws(folder: Path, contract: Collection, drawn: str) -> str:
     number = next(
         i
         for i in range(1000)
-        if ranked(secret(i), contract.series, [q.id for q in contract.questions])[0] == drawn
+        if rank_questions(secret(i), contract.series, [q.id for q in contract.questions])[0]
+        == drawn
     )
     (folder / "secret").write_text(f"rumor secret 1\n{secret(number).hex()}\n")
     (folder / "secret").chmod(0o600)
@@ -156,16 +157,16 @@ def cheap_and_dear(*ids: str, dear: float = 0.5) -> Collection:
 def test_whoever_drew_the_cheap_question_agreed_to_no_more(tmp_path: Path) -> None:
     contract = cheap_and_dear("cheap", "dear", dear=8.0)
     who_draws(tmp_path, contract, "cheap")
-    changes: list[Change] = []
+    changes: list[CeilingIncrease] = []
 
-    def refuse(change: Change) -> bool:
+    def refuse(change: CeilingIncrease) -> bool:
         changes.append(change)
         return False
 
     with Respondent(tmp_path, consent=refuse) as device:
         device.prepare(contract, {"cheap": "a"})
         renamed = revised(contract, cheap_and_dear("more", "still-more", dear=8.0))
-        (drawn,) = device.asked(renamed).questions
+        (drawn,) = device.assignment(renamed).questions
         with pytest.raises(InputError, match=r"at most epsilon 0\.5, .* needs your consent"):
             device.prepare(renamed, {drawn: "a"})
         assert device.spent == 0.5
@@ -192,52 +193,54 @@ def rows(device: Respondent) -> list[object]:
 
 @pytest.mark.parametrize("drawn", IDS)
 def test_a_contract_that_is_merely_opened_moves_no_draw(tmp_path: Path, drawn: str) -> None:
-    contract = collection(Ask(1, 9))
+    contract = collection(SamplingDesign(1, 9))
     who_draws(tmp_path, contract, drawn)
     others = [id for id in IDS if id != drawn]
     with on(STARTS, tmp_path) as device:
         for ids in (others, [others[0], "other"]):
-            stranger = collection(Ask(1, 9, STARTS - datetime.timedelta(days=99)), ids)
-            device.asked(stranger)
-            device.asked(revised(stranger, collection(Ask(1), ids)))
-        asked = device.asked(contract)
+            stranger = collection(SamplingDesign(1, 9, STARTS - datetime.timedelta(days=99)), ids)
+            device.assignment(stranger)
+            device.assignment(revised(stranger, collection(SamplingDesign(1), ids)))
+        asked = device.assignment(contract)
         assert asked.questions == (drawn,)
         assert asked.day is not None
         assert 0 <= (asked.day - STARTS).days < 9
 
 
 def test_a_refused_contract_leaves_nothing_behind(tmp_path: Path) -> None:
-    contract = collection(Ask(1))
+    contract = collection(SamplingDesign(1))
     with Respondent(tmp_path) as device:
-        (drawn,) = device.asked(contract).questions
+        (drawn,) = device.assignment(contract).questions
         device.prepare(contract, {drawn: "a"})
         before, others = rows(device), [id for id in IDS if id != drawn]
         for fork in (
-            collection(Ask(1), others),
-            replace(collection(Ask(1, 9), others), revision=2, previous="0" * 64),
+            collection(SamplingDesign(1), others),
+            replace(collection(SamplingDesign(1, 9), others), revision=2, previous="0" * 64),
         ):
             for _ in range(2):
                 with pytest.raises(
                     InputError, match=r"one contract of each|must name the contract"
                 ):
-                    device.asked(fork)
+                    device.assignment(fork)
                 with pytest.raises(
                     InputError, match=r"one contract of each|must name the contract"
                 ):
                     device.prepare(fork, {others[0]: "a"})
         assert rows(device) == before
         # One that may be answered and is not moves nothing either.
-        device.asked(revised(contract, collection(Ask(1), others)))
-        (again,) = device.asked(revised(contract, collection(Ask(1), [*others, drawn]))).questions
+        device.assignment(revised(contract, collection(SamplingDesign(1), others)))
+        (again,) = device.assignment(
+            revised(contract, collection(SamplingDesign(1), [*others, drawn]))
+        ).questions
         assert again == drawn
 
 
 @pytest.mark.parametrize("starts", [STARTS, None])
 def test_one_day_of_many(tmp_path: Path, starts: datetime.date | None) -> None:
-    contract = collection(Ask(None, 30, starts))
+    contract = collection(SamplingDesign(None, 30, starts))
     met = STARTS + datetime.timedelta(days=2)
     with on(met, tmp_path) as device:
-        asked = device.asked(contract)
+        asked = device.assignment(contract)
     assert asked.questions == tuple(IDS)
     assert asked.day is not None
     assert 0 <= (asked.day - (starts or met)).days < 30
@@ -248,7 +251,7 @@ def test_one_day_of_many(tmp_path: Path, starts: datetime.date | None) -> None:
     for apart, end in ((-1, "has not come"), (1, "is over")):
         day = asked.day + datetime.timedelta(days=apart)
         with on(day, tmp_path) as device:
-            assert device.asked(contract) == asked
+            assert device.assignment(contract) == asked
             with pytest.raises(
                 InputError,
                 match=f"on {asked.day}, drawn at random from 30 days; today is {day} .*{end}",
@@ -262,45 +265,52 @@ def test_one_day_of_many(tmp_path: Path, starts: datetime.date | None) -> None:
 
 def test_other_days_are_drawn_for_other_spans_alone(tmp_path: Path) -> None:
     with on(STARTS, tmp_path) as device:
-        days = [device.asked(collection(Ask(k, 1000, STARTS))).day for k in (1, 2)]
+        days = [device.assignment(collection(SamplingDesign(k, 1000, STARTS))).day for k in (1, 2)]
         assert days[0] == days[1]
-        moved = device.asked(collection(Ask(1, 1000, STARTS + datetime.timedelta(days=7)))).day
+        moved = device.assignment(
+            collection(SamplingDesign(1, 1000, STARTS + datetime.timedelta(days=7)))
+        ).day
         assert moved is not None
         assert days[0] is not None
         assert (moved - days[0]).days == 7
 
 
 def test_whoever_answered_keeps_their_day(tmp_path: Path) -> None:
-    contract = replace(collection(Ask(None, 5)), series_epsilon=99.0)
+    contract = replace(collection(SamplingDesign(None, 5)), series_epsilon=99.0)
     with on(STARTS, tmp_path) as device:
-        day = device.asked(contract).day
+        day = device.assignment(contract).day
     assert day is not None
     with on(day, tmp_path) as device:
         device.prepare(contract, {IDS[0]: "a"})
     later, last = day + datetime.timedelta(days=3), contract
-    holding = (Ask(None, 400), Ask(None, 30, day), Ask(None, 6, STARTS), Ask(1, 77, STARTS))
+    holding = (
+        SamplingDesign(None, 400),
+        SamplingDesign(None, 30, day),
+        SamplingDesign(None, 6, STARTS),
+        SamplingDesign(1, 77, STARTS),
+    )
     with on(later, tmp_path) as device:
         for ask in holding:
             last = revised(last, collection(ask))
-            assert device.asked(last).day == day
+            assert device.assignment(last).day == day
             with pytest.raises(InputError, match="so its day is over"):
-                device.prepare(last, dict.fromkeys(device.asked(last).questions, "a"))
+                device.prepare(last, dict.fromkeys(device.assignment(last).questions, "a"))
         # Days that the day is none of are another time to ask.
-        other = device.asked(revised(last, collection(Ask(None, 9, later)))).day
+        other = device.assignment(revised(last, collection(SamplingDesign(None, 9, later)))).day
         assert other is not None
         assert 0 <= (other - later).days < 9
 
 
 def test_whoever_has_not_answered_is_drawn_for_other_days(tmp_path: Path) -> None:
-    contract = collection(Ask(None, 2))
+    contract = collection(SamplingDesign(None, 2))
     with on(STARTS, tmp_path) as device:
-        day = device.asked(contract).day
+        day = device.assignment(contract).day
     later = STARTS + datetime.timedelta(days=30)
     with on(later, tmp_path) as device:
         device.reset()
-        same = revised(contract, collection(Ask(1, 2)))
-        assert device.asked(same).day == day
-        longer = device.asked(revised(same, collection(Ask(1, 400)))).day
+        same = revised(contract, collection(SamplingDesign(1, 2)))
+        assert device.assignment(same).day == day
+        longer = device.assignment(revised(same, collection(SamplingDesign(1, 400)))).day
         assert longer is not None
         assert 0 <= (longer - later).days < 400
 
@@ -308,14 +318,17 @@ def test_whoever_has_not_answered_is_drawn_for_other_days(tmp_path: Path) -> Non
 def test_a_day_that_ends_while_the_person_thinks_is_over(tmp_path: Path) -> None:
     contract, today = collection(None), [STARTS]
 
-    def slowly(change: Change) -> bool:
+    def slowly(change: CeilingIncrease) -> bool:
         today[0] += datetime.timedelta(days=1)
         return True
 
     with Respondent(tmp_path, today=lambda: today[0], consent=slowly) as device:
         device.prepare(contract, dict.fromkeys(IDS, "a"))
-        spent, renamed = device.spent, revised(contract, collection(Ask(None, 5), ["n1", "n2"]))
-        day = device.asked(renamed).day
+        spent, renamed = (
+            device.spent,
+            revised(contract, collection(SamplingDesign(None, 5), ["n1", "n2"])),
+        )
+        day = device.assignment(renamed).day
         assert day is not None
         today[0] = day
         with pytest.raises(InputError, match="so its day is over"):
@@ -330,19 +343,20 @@ def secret(number: int) -> bytes:
 def test_the_draw_is_uniform_without_replacement() -> None:
     # 4,000 secrets; levels of 1e-6 each, so a right draw fails once in 300,000 changes of the keys.
     people = range(4000)
-    pairs = Counter(frozenset(ranked(secret(i), "many", IDS)[:2]) for i in people)
+    pairs = Counter(frozenset(rank_questions(secret(i), "many", IDS)[:2]) for i in people)
     assert len(pairs) == 10
     assert chisquare(list(pairs.values())).pvalue > 1e-6
-    days = Counter(day_number(secret(i), "many", 30) for i in people)
+    days = Counter(draw_day(secret(i), "many", 30) for i in people)
     assert set(days) == set(range(30))
     assert chisquare(list(days.values())).pvalue > 1e-6
     # The day says nothing about the question, nor one series about another.
     both = Counter(
-        (ranked(secret(i), "many", IDS)[0], day_number(secret(i), "many", 4)) for i in people
+        (rank_questions(secret(i), "many", IDS)[0], draw_day(secret(i), "many", 4)) for i in people
     )
     assert chisquare(list(both.values())).pvalue > 1e-6
     apart = Counter(
-        (ranked(secret(i), "many", IDS)[0], ranked(secret(i), "other", IDS)[0]) for i in people
+        (rank_questions(secret(i), "many", IDS)[0], rank_questions(secret(i), "other", IDS)[0])
+        for i in people
     )
     assert len(apart) == 25
     assert chisquare(list(apart.values())).pvalue > 1e-6
@@ -350,7 +364,9 @@ def test_the_draw_is_uniform_without_replacement() -> None:
 
 def test_the_order_of_the_questions_draws_nothing() -> None:
     for i in range(50):
-        assert ranked(secret(i), "many", IDS) == ranked(secret(i), "many", IDS[::-1])
+        assert rank_questions(secret(i), "many", IDS) == rank_questions(
+            secret(i), "many", IDS[::-1]
+        )
 
 
 TO_VERSION_7 = """
@@ -372,9 +388,9 @@ def test_an_older_ledger_learns_to_draw(tmp_path: Path) -> None:
         device._ledger._database.executescript(
             f"DROP TABLE drawn; DROP TABLE drawn_day; {WITHOUT_RELAYS} PRAGMA user_version = 3"
         )
-    contract = collection(Ask(1, 30, STARTS))
+    contract = collection(SamplingDesign(1, 30, STARTS))
     with Respondent(tmp_path) as device:
-        assert len(device.asked(contract).questions) == 1
+        assert len(device.assignment(contract).questions) == 1
     ledger = Ledger(tmp_path / "ledger.sqlite3")
     assert ledger._database.execute("SELECT COUNT(*) FROM drawn").fetchone() == (1,)
     ledger.close()
@@ -390,7 +406,7 @@ def test_older_draws_are_the_series_own(tmp_path: Path) -> None:
             INSERT INTO drawn_day VALUES ('many', 30, '2026-01-01', '2026-01-07');
             PRAGMA user_version = 4""")
     with Respondent(tmp_path) as device:
-        assert device.asked(collection(Ask(1))).questions == ("q3",)
-        asked = device.asked(collection(Ask(2, 30, STARTS)))
+        assert device.assignment(collection(SamplingDesign(1))).questions == ("q3",)
+        asked = device.assignment(collection(SamplingDesign(2, 30, STARTS)))
         assert asked.questions == ("q1", "q3")
         assert asked.day == datetime.date(2026, 1, 7)

@@ -12,14 +12,14 @@ import rumor
 from rumor.collector.http.server import background
 from rumor.collector.service import Service
 from rumor.collector.store.base import Store, StoredCollection, open_store
-from rumor.contract.asking import Ask
 from rumor.contract.collection import Collection
+from rumor.contract.sampling import SamplingDesign
 from tests.client.test_asked import IDS, collection
 from tests.client.test_http_client import Answered
 from tests.client.test_http_client import answer as answer  # the fixture
 
 
-def served(tmp_path: Path, ask: Ask) -> tuple[Store, StoredCollection, Collection]:
+def served(tmp_path: Path, ask: SamplingDesign) -> tuple[Store, StoredCollection, Collection]:
     store, contract = open_store(f"sqlite:///{tmp_path / 'store.db'}"), collection(ask)
     return store, store.register(contract), contract
 
@@ -30,27 +30,27 @@ def reports(store: Store, entry: StoredCollection) -> dict[str, int]:
 
 
 def test_a_client_knows_what_it_is_asked(tmp_path: Path) -> None:
-    store, entry, contract = served(tmp_path, Ask(2))
+    store, entry, contract = served(tmp_path, SamplingDesign(2))
     with background(Service(store, contract.series)) as url:
         with rumor.Client(url, tmp_path / "device") as client:
-            asked = client.asked()
+            asked = client.assignment()
             assert len(asked.questions) == 2
             with pytest.raises(rumor.InputError, match="was not drawn"):
                 client.answer(dict.fromkeys(IDS, "a"))
             assert client.answer(dict.fromkeys(asked.questions, "a")).sent == 2
         with rumor.Client(url, tmp_path / "device") as again:
-            assert again.asked() == asked
+            assert again.assignment() == asked
     assert reports(store, entry) == dict.fromkeys(asked.questions, 1)
 
 
 def test_the_command_asks_what_was_drawn(tmp_path: Path, answer: Answered) -> None:
-    store, entry, contract = served(tmp_path, Ask(1))
+    store, entry, contract = served(tmp_path, SamplingDesign(1))
     with background(Service(store, contract.series)) as url:
         status, out, err = answer(url, "--json", given="\n\n")
         assert status == 0
         assert json.loads(out)["sent"] == 0
         with rumor.Respondent(tmp_path / "device") as device:
-            (drawn,) = device.asked(contract).questions
+            (drawn,) = device.assignment(contract).questions
         other = next(id for id in IDS if id != drawn)
         status, out, err = answer(url, other, given="a\n")
         assert (status, out) == (2, "")
@@ -70,7 +70,7 @@ def test_the_command_asks_what_was_drawn(tmp_path: Path, answer: Answered) -> No
 
 def test_the_command_says_which_day_it_is(tmp_path: Path, answer: Answered) -> None:
     starts = datetime.datetime.now(datetime.UTC).date() + datetime.timedelta(days=5)
-    store, _, contract = served(tmp_path, Ask(None, 3, starts))
+    store, _, contract = served(tmp_path, SamplingDesign(None, 3, starts))
     with background(Service(store, contract.series)) as url:
         status, out, err = answer(url, IDS[0], given="a\n")
     assert (status, out) == (2, "")

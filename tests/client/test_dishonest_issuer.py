@@ -70,7 +70,7 @@ def python_people(
                 except InputError as problem:
                     said[code].append(str(problem))
         with device(code) as client:
-            made[code] = [each.id for each in client._respondent.made()], client.spent
+            made[code] = [each.id for each in client._respondent.withdrawable()], client.spent
     return [Person(said[code], *made[code]) for code in codes]
 
 

@@ -544,7 +544,7 @@ def test_a_person_is_told_how_an_answer_was_taken(tmp_path: Path, answer: Answer
     over = "question 'uses': more than 1 keys are held, and the report draws from all of them"
     with serving(store) as url:
         with rumor.Client(url, tmp_path / "other") as client:
-            assert client.answer({"hours": 1, "uses": {"maps": 3}}).told == ()
+            assert client.answer({"hours": 1, "uses": {"maps": 3}}).notes == ()
             receipt = client.answer({"hours": 10**9999, "uses": {"maps": 1, "mail": -2}})
             assert receipt == Receipt(2, 0, 0, None, (clipped, pairs, over))
         status, out, _ = answer(url, given="hours=77.25")

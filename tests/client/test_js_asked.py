@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from rumor.contract.asking import Ask
 from rumor.contract.collection import Collection
+from rumor.contract.sampling import SamplingDesign
 from rumor.core.errors import InputError
 from tests.client.test_asked import IDS, STARTS, cheap_and_dear, collection, revised, who_draws
 from tests.javascript import first_difference, parsed, refusals, steps
@@ -79,7 +79,7 @@ def test_the_vectors_show_what_they_are_for() -> None:
 
 
 def test_nothing_draws_again() -> None:
-    contract = collection(Ask(1))
+    contract = collection(SamplingDesign(1))
     opened = {"step": "open", "state": empty("ab" * 32)}
     drawn = {"step": "drawn"}
     answer = [{"step": "prepare", "answers": {q.id: "no label"}} for q in contract.questions]
@@ -115,16 +115,18 @@ def test_whoever_drew_the_cheap_question_agreed_to_no_more(tmp_path: Path) -> No
 
 
 def test_a_contract_that_is_merely_opened_or_refused_moves_no_draw(tmp_path: Path) -> None:
-    contract, drawn = collection(Ask(1)), IDS[2]
+    contract, drawn = collection(SamplingDesign(1)), IDS[2]
     secret = who_draws(tmp_path, contract, drawn)
     others = [id for id in IDS if id != drawn]
-    fork = collection(Ask(1, 9), others)
+    fork = collection(SamplingDesign(1, 9), others)
     open_fork = {"step": "drawn", "of": "fork"}
     results = steps(
         parsed(contract),
         parsed(fork, **{"as": "fork"}),
-        parsed(revised(contract, collection(Ask(1), others)), **{"as": "unanswered"}),
-        parsed(revised(contract, collection(Ask(1), [*others, drawn])), **{"as": "revision"}),
+        parsed(revised(contract, collection(SamplingDesign(1), others)), **{"as": "unanswered"}),
+        parsed(
+            revised(contract, collection(SamplingDesign(1), [*others, drawn])), **{"as": "revision"}
+        ),
         {"step": "open", "state": empty(secret)},
         open_fork,
         {"step": "drawn"},
@@ -142,10 +144,15 @@ def test_a_contract_that_is_merely_opened_or_refused_moves_no_draw(tmp_path: Pat
 
 
 def test_whoever_answered_keeps_their_day() -> None:
-    contract = replace(collection(Ask(None, 5)), series_epsilon=99.0)
+    contract = replace(collection(SamplingDesign(None, 5)), series_epsilon=99.0)
     first = (STARTS - datetime.date(1970, 1, 1)).days
     known = [contract]
-    for ask in (Ask(None, 400), Ask(None, 6, STARTS), Ask(1, 77, STARTS), Ask(None, 9, LATER)):
+    for ask in (
+        SamplingDesign(None, 400),
+        SamplingDesign(None, 6, STARTS),
+        SamplingDesign(1, 77, STARTS),
+        SamplingDesign(None, 9, LATER),
+    ):
         known.append(revised(known[-1], collection(ask)))
     found = steps(
         *(parsed(one, **{"as": str(i)}) for i, one in enumerate(known)),
@@ -171,7 +178,7 @@ def test_whoever_answered_keeps_their_day() -> None:
 
 def test_a_day_that_ends_while_the_person_thinks_is_over() -> None:
     contract = collection(None)
-    renamed = revised(contract, collection(Ask(None, 2, STARTS), ["n1", "n2"]))
+    renamed = revised(contract, collection(SamplingDesign(None, 2, STARTS), ["n1", "n2"]))
     first = (STARTS - datetime.date(1970, 1, 1)).days
     *_, drawn = steps(
         parsed(renamed),
@@ -201,7 +208,7 @@ def test_older_draws_are_the_series_own() -> None:
         "asked": [{"series": "many", "question": id} for id in ("q3", "q1")],
         "days": [{"series": "many", "days": 30, "starts": "2026-01-01", "day": "2026-01-07"}],
     }
-    one, both = collection(Ask(1)), collection(Ask(2, 30, STARTS))
+    one, both = collection(SamplingDesign(1)), collection(SamplingDesign(2, 30, STARTS))
     opened = {"step": "open", "state": {**empty("ab" * 32), **old}}
     found = steps(parsed(one), opened, {"step": "drawn"}, parsed(both), {"step": "drawn"})
     assert found[2]["questions"] == ["q3"]

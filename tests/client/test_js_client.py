@@ -572,10 +572,10 @@ def test_a_word_of_any_length_is_reported_as_python_reports_it(tmp_path: Path) -
         parsed(contract), {"step": "open"}, *({"step": "told", "answers": a} for a in answers)
     )
     said = [[[note["message"] for note in notes] for notes in each] for each in told]
-    assert said == [[list(e.told) for e in each] for each in made]
+    assert said == [[list(e.notes) for e in each] for each in made]
     # Of a family of four there is room where it was named, and a person is told where not.
     family = made[SEEN_AS_ONE.index(FAMILY)]
-    assert [bool(e.told) for e in family] == [True, True, True, False, False, True, True, False]
+    assert [bool(e.notes) for e in family] == [True, True, True, False, False, True, True, False]
 
 
 # --- The ledger -----------------------------------------------------------------------------

@@ -14,7 +14,7 @@ import pytest
 import rumor
 from rumor.client.pins import Pin
 from rumor.contract.collection import Collection, Question
-from rumor.contract.way import Way
+from rumor.contract.sender_anonymity import SenderAnonymity
 from rumor.core.canonical import digest
 from rumor.core.errors import InputError
 from rumor.core.exact import sum_up
@@ -123,7 +123,7 @@ def test_a_whole_life_gives_the_same_rows_tags_charges_and_permanent_answers() -
 def test_blind_tokens_are_not_given_up_in_either_language() -> None:
     contract = collection(memoised())
     seeing = revised(contract, name="Another name")
-    pin = Pin(1, contract.digest, 100.0, contract.digest, Way(blind=True))
+    pin = Pin(1, contract.digest, 100.0, contract.digest, SenderAnonymity(blind=True))
     with pytest.raises(InputError) as said:
         pin.follow(seeing)
     kept = {**dataclasses.asdict(pin), "series": contract.series, "way": {"blind": True}}

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from rumor.contract.asking import dearest, how_many
 from rumor.contract.collection import Collection
+from rumor.contract.sampling import questions_per_person, sum_of_largest
 from rumor.core.errors import InputError
 from rumor.core.randomness import Keyed
 from rumor.mechanisms import BY_NAME, KeyValueMechanism, Mechanism, PrivKVM, from_description
@@ -108,7 +108,7 @@ def contracts() -> list[object]:
         found += [contract, *changes(contract, seen=seen)]
         if "series_epsilon" in contract:  # the least that it may be, and less
             each = [question.mechanism.epsilon_all_rounds(1) for question in base.questions]
-            least = dearest(each, how_many(base.ask, len(each)))
+            least = sum_of_largest(each, questions_per_person(base.ask, len(each)))
             found += [{**contract, "series_epsilon": e} for e in (least, math.nextafter(least, 0))]
     return distinct(found)
 

@@ -20,11 +20,11 @@ import pytest
 
 import rumor
 from rumor.client import tables as ledger_tables
-from rumor.client.ledger import Envelope
+from rumor.client.ledger import PendingReport
 from rumor.contract.admission import new_invitation
 from rumor.contract.collection import Collection
 from rumor.contract.deletion import report_id
-from rumor.contract.issuing import key_name, person_of
+from rumor.contract.issuing import credential_digest, key_name
 from rumor.core.blind_rsa import blind_sign
 from rumor.core.errors import InputError
 from rumor.privacy.loss import series_ceiling
@@ -435,10 +435,10 @@ def test_a_turn_has_one_report_and_the_next_begins_on_the_hour(
     assert two.turn == turn + 1
     # What was not sent while its turn or the next one lasted is dropped, at no refund.
     time.now = datetime.datetime.fromtimestamp(3600 * (turn + 2) * 6 - 1, datetime.UTC)
-    assert here.drop_over(here.pending()) == []
+    assert here.drop_expired(here.pending()) == []
     time.now += datetime.timedelta(seconds=1)
     spent = here.spent
-    over = here.drop_over(here.pending())
+    over = here.drop_expired(here.pending())
     assert {each.turn for each in over} == {turn}
     assert [each.id for each in here.pending()] == [two.id]
     assert here.spent == spent
@@ -457,7 +457,7 @@ def test_tokens_are_made_signed_and_spent_one_by_one(
     places = [(keys["colour"], 0), (keys["home"], 0), (keys["home"], 1)]
     assert sorted((row["key"], row["number"]) for row in found["token"]) == sorted(places)
     for row in found["token"]:
-        assert row["person"] == person_of(shown)
+        assert row["person"] == credential_digest(shown)
         assert all(row[column] for column in ("opening", "blinded", "inverse"))
         assert row["signature"] is None
         assert row["report"] is None
@@ -499,7 +499,7 @@ def test_questions_and_days_that_are_drawn_are_kept(
     questions = [{"id": f"q{n}", **question} for n in range(3)]
     contract = asked(questions=questions, ask={"questions": 2, "days": 5})
     here = device()
-    drawn = here.asked(contract)
+    drawn = here.assignment(contract)
     found = tables(tmp_path)
     assert {row["question"] for row in found["drawn"]} == set(drawn.questions)
     assert {(row["series"], row["contract"]) for row in found["drawn"]} == {
@@ -509,7 +509,7 @@ def test_questions_and_days_that_are_drawn_are_kept(
     assert (day["series"], day["contract"], day["days"], day["starts"], day["met"], day["day"]) == (
         "series", contract.digest, 5, "", DAY.isoformat(), drawn.day.isoformat(),
     )  # fmt: skip
-    assert here.asked(contract) == drawn
+    assert here.assignment(contract) == drawn
     assert tables(tmp_path) == found
     left_out = next(q.id for q in contract.questions if q.id not in drawn.questions)
     time.now = datetime.datetime.combine(drawn.day, datetime.time(), datetime.UTC)
@@ -557,8 +557,8 @@ def test_a_revision_moves_its_own_pin_alone(tmp_path: Path, device: Callable[...
 
 
 def test_an_envelope_is_the_row_that_it_is_kept_as() -> None:
-    kept = Envelope(b"i", "c", "q", b"r", b"t", "relay", b"s", 5, 6, told=("said",))
+    kept = PendingReport(b"i", "c", "q", b"r", b"t", "relay", b"s", 5, 6, notes=("said",))
     assert kept.columns == (b"i", "c", "q", b"r", b"t", "relay", b"s", 5, 6)
-    assert [one.name for one in fields(Envelope) if one.compare] == [
+    assert [one.name for one in fields(PendingReport) if one.compare] == [
         "id", "contract", "question", "report", "token", "relay", "sealed", "turn", "expires",
     ]  # fmt: skip

@@ -20,7 +20,7 @@ def test_the_command_and_the_dashboard_say_that_reports_may_be_joined(
     tmp_path: Path, answer: Answered
 ) -> None:
     contract = Collection.from_toml(TOML)
-    said = collection_promise(contract).joined()
+    said = collection_promise(contract).linking_in_words()
     store = open_store(f"sqlite:///{tmp_path / 'store.db'}")
     entry = store.register(contract)
     assert overview(store, entry, [entry])["asks"] == said

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from rumor.client.client import Client
-from rumor.client.pins import Change
+from rumor.client.pins import CeilingIncrease
 from rumor.client.respondent import Respondent
 from rumor.contract.collection import Collection
 from rumor.core.errors import InputError
@@ -56,7 +56,7 @@ def python_life(folder: Path, met: Sequence[Met]) -> list[str | None]:
     said: list[str | None] = []
     for each in met:
 
-        def consent(change: Change, agrees: bool | None = each.consent) -> bool:
+        def consent(change: CeilingIncrease, agrees: bool | None = each.consent) -> bool:
             return bool(agrees)
 
         ask = None if each.consent is None else consent
@@ -386,7 +386,7 @@ def test_an_older_pin_holds_a_contract_that_it_cannot_place(tmp_path: Path, life
     for name, each in away.items():
         for place in (HERE, THERE):
             said = life(tmp_path / name / place[8:], [Met(first, HERE), Met(each, place)])
-            assert "a revision must hide at least as well whose a report is" in str(said[1])
+            assert "a revision must not weaken sender anonymity" in str(said[1])
     met = [Met(first, HERE), Met(third, HERE)]
     met += [Met(third, HERE, "unwell", agrees) for agrees in (None, False, True)]
     said = life(tmp_path / "dear", [*met, Met(revised(first), HERE), Met(first, HERE)])
@@ -479,7 +479,7 @@ def test_a_strangers_day_is_not_the_day_of_the_series(tmp_path: Path) -> None:
 
     def drawn(folder: Path, collector: str, of: Collection, today: datetime.date) -> Any:
         with Respondent(folder, collector=collector, today=lambda: today) as device:
-            return device.asked(of).day
+            return device.assignment(of).day
 
     def answered(folder: Path, collector: str, of: Collection) -> None:
         day = drawn(folder, collector, of, start)

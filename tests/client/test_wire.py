@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import rumor
-from rumor.client.client import Receipt, _groups
-from rumor.client.ledger import Envelope
+from rumor.client.client import Receipt, _group_for_sending
+from rumor.client.ledger import PendingReport
 from rumor.contract.admission import admission_key, admission_keys, new_invitation
 from rumor.contract.deletion import report_id
 from tests.collector.tools import collection, many_questions, two_rounds
@@ -77,8 +77,8 @@ def test_reports_of_a_question_go_in_the_order_of_their_random_ids(tmp_path: Pat
 
 def test_questions_go_in_a_random_order() -> None:
     """Ten times the same order of eight has odds of 8!^-9 if it is drawn."""
-    waiting = [Envelope(bytes([n]) * 16, "digest", f"q{n}", b"\x00") for n in range(8)]
-    orders = [[group[0].question for group in _groups(waiting)] for _ in range(10)]
+    waiting = [PendingReport(bytes([n]) * 16, "digest", f"q{n}", b"\x00") for n in range(8)]
+    orders = [[group[0].question for group in _group_for_sending(waiting)] for _ in range(10)]
     assert len({tuple(order) for order in orders}) > 1
     assert all(sorted(order) == [f"q{n}" for n in range(8)] for order in orders)
 

@@ -26,9 +26,9 @@ from rumor.contract.collection import Collection
 from rumor.contract.issuing import (
     admitted_id,
     credential,
+    credential_digest,
     key_name,
     new_opening,
-    person_of,
     token_message,
 )
 from rumor.core.blind_rsa import EXPONENT, PublicKey, blind, blind_sign, verify
@@ -47,7 +47,7 @@ def wanted(question: str = "colour", number: int = 0) -> BlindedToken:
 
 
 def person(code: str) -> bytes:
-    return person_of(credential(read_invitation(code), "series"))
+    return credential_digest(credential(read_invitation(code), "series"))
 
 
 def as_text(data: bytes) -> str:

@@ -386,11 +386,11 @@ class TestBlind:
             (code,) = invite(people)
             with client(path, tmp_path / "device", invitation=code) as device:
                 device.answer({"colour": "red"})
-                (made,) = device._respondent.made()
+                (made,) = device._respondent.withdrawable()
                 assert made.token is not None
                 taken = device.withdraw()
                 assert (taken.withdrawn, taken.absent, taken.left) == (0, 1, 0)
-                assert device._respondent.made() == []
+                assert device._respondent.withdrawable() == []
                 rows = device._respondent._ledger._database.execute("SELECT * FROM sent_token")
                 assert rows.fetchall() == []
             assert kept_rows(path.store) == 1

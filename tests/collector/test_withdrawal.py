@@ -350,7 +350,7 @@ class TestDevice:
             for days, left in ((10, 3), (11, 3), (12, 2)):
                 Today.at = datetime.datetime(2026, 3, 1 + days, tzinfo=datetime.UTC)
                 person.acknowledge([])
-                assert len(person.made()) == left, days
+                assert len(person.withdrawable()) == left, days
 
     def test_a_ledger_from_before_learns_of_keys(self, tmp_path: Path) -> None:
         path = tmp_path / "ledger.sqlite3"
@@ -359,5 +359,5 @@ class TestDevice:
             database.execute("DROP TABLE sent")
         database.close()
         ledger = Ledger(path)
-        assert ledger.sent.made() == []
+        assert ledger.withdrawals.withdrawable() == []
         ledger.close()

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from rumor.contract.asking import Ask
 from rumor.contract.collection import Collection
+from rumor.contract.sampling import SamplingDesign
 from rumor.core.errors import InputError
 from rumor.privacy.account import account
 from rumor.privacy.loss import collection_loss, collections_loss, series_ceiling
@@ -46,7 +46,7 @@ epsilon = 1.0
 
 def test_it_is_part_of_the_contract_and_of_its_digest_where_it_is_said() -> None:
     asked = Collection.from_toml(TOML)
-    assert asked.ask == Ask(1, 30, datetime.date(2026, 1, 1))
+    assert asked.ask == SamplingDesign(1, 30, datetime.date(2026, 1, 1))
     said = {"questions": 1, "days": 30, "starts": "2026-01-01"}
     assert asked.contract()["ask"] == said
     assert Collection.from_json(asked.canonical()) == asked
@@ -120,8 +120,8 @@ def test_what_is_asked_over_time_is_refused_where_it_cannot_go_along() -> None:
     with pytest.raises(InputError, match=r'cannot go with memo = "period".*question .week.'):
         collection({"days": 9}, [PERIOD, ONCE])
     # One of many questions may well be asked again.
-    assert collection({"questions": 1}, [AGAIN, PERIOD]).ask == Ask(1)
-    assert collection({"days": 9}, [ONCE]).ask == Ask(None, 9)
+    assert collection({"questions": 1}, [AGAIN, PERIOD]).ask == SamplingDesign(1)
+    assert collection({"days": 9}, [ONCE]).ask == SamplingDesign(None, 9)
 
 
 @pytest.mark.parametrize(("count", "most"), [(1, 2.0), (2, 3.0), (3, 3.5)])
@@ -171,7 +171,7 @@ def test_days_alone_change_no_price() -> None:
 
 def test_it_is_said_in_words() -> None:
     ask = {"questions": 1, "days": 30, "starts": "2026-01-01"}
-    assert collection_promise(collection(ask)).asked() == (
+    assert collection_promise(collection(ask)).questions_in_words() == (
         "1 of 3 questions, on one of 30 days from 2026-01-01 on, drawn at random on their device"
     )
     (closing,) = [line for line in account([collection(ask)]).closing() if "asked" in line]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rumor.contract.drafting import Draft, questions_of
+from rumor.contract.drafting import Draft, draft_questions
 
 
 def drafted(folder: Path, **columns: list[Any]) -> list[dict[str, Any]]:
@@ -18,7 +18,7 @@ def drafted(folder: Path, **columns: list[Any]) -> list[dict[str, Any]]:
     lines = [",".join(columns), *(",".join(map(str, row)) for row in zip(*cells, strict=True))]
     path = folder / "table.csv"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return [dict(one) for one in questions_of(path, 2.0)]
+    return [dict(one) for one in draft_questions(path, 2.0)]
 
 
 def words(count: int) -> list[str]:

@@ -17,10 +17,10 @@ import pytest
 
 from rumor.contract import envelope
 from rumor.contract.admission import read_invitation
-from rumor.contract.asking import Ask, check_apart
 from rumor.contract.collection import ADMISSIONS, MEMOS, Collection
 from rumor.contract.privatize import check_day
-from rumor.contract.way import Way
+from rumor.contract.sampling import SamplingDesign, check_asked_together
+from rumor.contract.sender_anonymity import SenderAnonymity
 from rumor.kinds import KINDS
 from tests import limits
 from tests.issuers import blind_wish
@@ -139,15 +139,15 @@ def day(text: str) -> datetime.date:
 ONE_COSTS = collection().question().epsilon
 KINDS_SAY = f"kind must be one of {', '.join(KINDS)}; got "
 SLUG = "must be 1 to 64 lower-case letters, digits and inner hyphens; got "
-ASK = Ask(days=10, starts=day("2026-02-20"))
+ASK = SamplingDesign(days=10, starts=day("2026-02-20"))
 URL = "must be http(s)://HOST[:PORT][/PATH] in plain letters"
 KEY = "key of relay must be the public key that rumor key prints: 130 hexadecimal digits"
-HIDES = "a revision must hide at least as well whose a report is, or be another series; of 'a', "
-WAY = Way(True, "https://r", 10, "https://i", 6)
+HIDES = "a revision must not weaken sender anonymity: series 'a' "
+WAY = SenderAnonymity(True, "https://r", 10, "https://i", 6)
 
 
-def follows(way: Way) -> None:
-    WAY.check_kept(way, "a")
+def follows(way: SenderAnonymity) -> None:
+    WAY.check_not_weaker(way, "a")
 
 
 RULES = [
@@ -232,7 +232,7 @@ RULES = [
         ("1969-12-31", "3000-01-01", "2023-02-29", "20240229", "2024-W09-4", "2024-2-29"),
     ),
     Rule(
-        "people are asked on the 10 days from 2026-02-20 to 2026-03-01; got ",
+        "respondents are asked on the 10 days from 2026-02-20 to 2026-03-01; got ",
         lambda v: check_day(ASK, day(v)),
         ("2026-02-20", "2026-03-01"),
         ("2026-02-19", "2026-03-02"),
@@ -509,8 +509,8 @@ RULES = [
         shows=False,
     ),
     Rule(
-        "each person is asked 1 of 2 questions, each by itself",
-        lambda v: check_apart(Ask(questions=1), ("one", "two"), v),
+        "groups by a question need both answers of each respondent, and each is asked 1 of 2 ",
+        lambda v: check_asked_together(SamplingDesign(questions=1), ("one", "two"), v),
         ("three",),
         ("one", "two"),
     ),
@@ -621,36 +621,36 @@ RULES = [
         shows=False,
     ),
     Rule(
-        f"{HIDES}10 reports are passed on together, and fewer would be",
-        lambda v: follows(Way(True, "https://r", v, "https://i", 6)),
+        f"{HIDES}releases batches of 10 reports or more and this revision smaller ones",
+        lambda v: follows(SenderAnonymity(True, "https://r", v, "https://i", 6)),
         (10, 11),
         (9, None),
         shows=False,
     ),
     Rule(
-        f"{HIDES}a question has one report every 6 hours, and more would be",
-        lambda v: follows(Way(True, "https://r", 10, "https://i", v)),
+        f"{HIDES}takes one report per question every 6 hours and this revision more",
+        lambda v: follows(SenderAnonymity(True, "https://r", 10, "https://i", v)),
         (6, 7),
         (5, None),
         shows=False,
     ),
     Rule(
-        f"{HIDES}tokens are blind, and no longer would be",
-        lambda v: follows(Way(v, "https://r", 10, "https://i", 6)),
+        f"{HIDES}uses blind tokens and this revision does not",
+        lambda v: follows(SenderAnonymity(v, "https://r", 10, "https://i", 6)),
         (True,),
         (False,),
         shows=False,
     ),
     Rule(
-        f"{HIDES}reports go through https://r, and no longer would",
-        lambda v: follows(Way(True, v, 10, "https://i", 6)),
+        f"{HIDES}sends reports through https://r and this revision does not",
+        lambda v: follows(SenderAnonymity(True, v, 10, "https://i", 6)),
         ("https://r",),
         ("https://s", None),
         shows=False,
     ),
     Rule(
-        f"{HIDES}tokens are signed by https://i, and no longer would be",
-        lambda v: follows(Way(True, "https://r", 10, v, 6)),
+        f"{HIDES}has tokens signed by https://i and this revision does not",
+        lambda v: follows(SenderAnonymity(True, "https://r", 10, v, 6)),
         ("https://i",),
         ("https://j", None),
         shows=False,
@@ -658,21 +658,21 @@ RULES = [
     # Envelopes.
     Rule(
         "envelopes need a collection with a relay; 'Limits' has none",
-        lambda v: envelope.EnvelopeClass.of(v, v.question()),
+        lambda v: envelope.EnvelopeFormat.of(v, v.question()),
         (relayed(),),
         (collection(),),
         shows=False,
     ),
     Rule(
         "an envelope must name its turn where the contract has turns, and only there; got ",
-        lambda v: envelope.EnvelopeClass.of(relayed(), relayed().question(), v).info,
+        lambda v: envelope.EnvelopeFormat.of(relayed(), relayed().question(), v).info,
         (None,),
         (0, 1),
     ),
     Rule(
         "an envelope must name its turn where the contract has turns, and only there; got ",
         lambda v: (
-            envelope.EnvelopeClass.of(
+            envelope.EnvelopeFormat.of(
                 relayed(turn_hours=1), relayed(turn_hours=1).question(), v
             ).info
         ),
@@ -725,7 +725,7 @@ def test_every_check_has_a_rule() -> None:
     missing = limits.untried(RULES, there)
     # The first needs a cryptography package that is too old, the second a kind that was deleted
     # (tests/laws/test_kinds_deleted.py).
-    elsewhere = ("cryptography 47", "none is made of kind")
+    elsewhere = ("cryptography 47", "no table is made of kind")
     assert [text for text in missing.values() if not any(e in text for e in elsewhere)] == []
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from rumor.cli import main
-from rumor.client.pins import Change
+from rumor.client.pins import CeilingIncrease
 from rumor.contract.collection import Collection
 from rumor.core.errors import InputError
 from rumor.privacy.loss import collection_loss
@@ -101,14 +101,14 @@ def test_people_are_told_and_pay_nothing_more(tmp_path: Path, capsys: Outputs) -
     linked = Collection.from_toml(TOML)
     without = Collection.from_toml(TOML.replace("linked =", "# linked ="))
     assert collection_loss(linked) == collection_loss(without)
-    said = collection_promise(linked).joined()
+    said = collection_promise(linked).linking_in_words()
     assert said == (
         "The reports of one respondent on 'smokes' and 'drinks' can be linked. Together they cost "
         "at most epsilon 2.5, which the budget includes."
     )
-    assert collection_promise(without).joined() is None
-    assert said in Change(linked, 1.0, 2.0, 3.0).in_words()
-    assert "joined" not in Change(without, 1.0, 2.0, 3.0).in_words()
+    assert collection_promise(without).linking_in_words() is None
+    assert said in CeilingIncrease(linked, 1.0, 2.0, 3.0).in_words()
+    assert "joined" not in CeilingIncrease(without, 1.0, 2.0, 3.0).in_words()
     file = tmp_path / "c.toml"
     file.write_text(TOML)
     assert main(["show", str(file)]) == 0

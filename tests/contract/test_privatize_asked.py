@@ -100,8 +100,8 @@ def test_a_table_of_two_questions_is_refused(work: Path, capsys: Outputs) -> Non
     capsys.readouterr()
     assert main(["estimate", "c.toml", "r-eats.parquet", "--by", "reads"]) == 2
     assert capsys.readouterr().err.strip() == (
-        "rumor: each person is asked 1 of 3 questions, each by itself, so no table of two of them "
-        "can be made; ask them together, as kind \"joint\"; got 'reads' beside another"
+        "rumor: groups by a question need both answers of each respondent, and each is asked 1 of "
+        "3 questions; ask the two together, as kind \"joint\"; got 'reads'"
     )
     assert "it must hold no answers; got 'eats'" in refused(capsys, "--keep", "eats")
 
@@ -159,12 +159,12 @@ def test_pairs_in_rows_of_their_own_are_refused(work: Path, capsys: Outputs) -> 
     reads = COLLECTION[COLLECTION.index('[[questions]]\nid = "reads"') :]
     Path("c.toml").write_text(f"{head}{apps}\n{reads}")
     Path("people.csv").write_text("person,key,value,reads\n" + "x,a,0.5,yes\ny,b,0.5,no\n")
-    assert "where a row is a person, not in a table of pairs" in refused(capsys, "--seed", "1")
+    assert "only where each row is a person; got a table of pairs" in refused(capsys, "--seed", "1")
 
 
 def test_one_question_of_many_is_never_made_of_everybody(work: Path) -> None:
     contract, table = Collection.load("c.toml"), AnswerTable.open("people.csv")
-    with pytest.raises(InputError, match=r"for all of them at once .*; got a table of 'eats'"):
+    with pytest.raises(InputError, match=r"must be privatized at once .*; got question 'eats'"):
         privatize_table(contract, contract.question("eats"), table, "r.parquet")
 
 

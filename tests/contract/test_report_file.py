@@ -144,7 +144,7 @@ def test_an_error_leaves_no_file(tmp_path: Path, problem: type[BaseException]) -
 def test_strata_must_not_take_the_names_of_our_columns(tmp_path: Path) -> None:
     collection = home_pages()
     with (
-        pytest.raises(InputError, match=r"must not be called id, report, day.*got 'day'"),
+        pytest.raises(InputError, match=r"must not be named id, report, day.*got 'day'"),
         write_reports(
             tmp_path / "r.parquet",
             collection,

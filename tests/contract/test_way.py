@@ -14,13 +14,13 @@ from rumor.cli import main
 from rumor.client.respondent import Respondent
 from rumor.collector.store.base import open_store
 from rumor.contract.collection import Collection
-from rumor.contract.way import Way
+from rumor.contract.sender_anonymity import SenderAnonymity
 from rumor.core.errors import InputError
 from tests.client.test_asked import TO_VERSION_7
 from tests.vectors.make_device import COLOUR, RELAY
 
 WAYS = [
-    Way(issuer is not None, relay, crowd, issuer, hours)
+    SenderAnonymity(issuer is not None, relay, crowd, issuer, hours)
     for issuer in (None, "https://i", "https://j")
     for relay, crowd, hours in (
         (None, None, None),
@@ -42,10 +42,10 @@ def revised(before: Collection, after: Collection) -> Collection:
     return replace(after, revision=before.revision + 1, previous=before.digest)
 
 
-def kept(ways: Sequence[Way]) -> bool:
+def kept(ways: Sequence[SenderAnonymity]) -> bool:
     try:
         for before, after in itertools.pairwise(ways):
-            before.check_kept(after, "s")
+            before.check_not_weaker(after, "s")
     except InputError:
         return False
     return True
@@ -65,8 +65,8 @@ def test_no_sequence_of_revisions_hides_less_than_any_before_it() -> None:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_way_that_stays_is_kept(way: Way) -> None:
-    way.check_kept(way, "s")
+def test_a_way_that_stays_is_kept(way: SenderAnonymity) -> None:
+    way.check_not_weaker(way, "s")
 
 
 def test_an_operator_is_told_what_devices_will_refuse(
@@ -87,9 +87,9 @@ def test_an_operator_is_told_what_devices_will_refuse(
         said.append(capsys.readouterr().out.splitlines())
     assert [len(lines) for lines in said] == [1, 2]
     assert said[1][1] == (
-        "Devices that answered before will not take it: a revision must hide at least as well "
-        "whose a report is, or be another series; of 's', reports go through "
-        "https://relay.example, and no longer would"
+        "Devices that answered before will not take it: a revision must not weaken sender "
+        "anonymity: series 's' sends reports through https://relay.example and this revision does "
+        "not; start a new series"
     )
 
 
@@ -99,7 +99,7 @@ def test_a_revision_that_is_refused_costs_nothing(tmp_path: Path) -> None:
     with Respondent(tmp_path) as device:
         device.prepare(first, {"colour": "red"})
         spent = device.spent
-        with pytest.raises(InputError, match="a revision must hide at least as well"):
+        with pytest.raises(InputError, match="a revision must not weaken sender anonymity"):
             device.prepare(bare, {"colour": "red"})
         assert device.spent == spent
         device.prepare(first, {"colour": "red"})
@@ -118,5 +118,5 @@ def test_an_older_ledger_is_held_to_the_way_of_its_next_answer(tmp_path: Path) -
         )
     with Respondent(tmp_path) as device:
         device.prepare(first, {"colour": "red"})
-        with pytest.raises(InputError, match="and no longer would"):
+        with pytest.raises(InputError, match="this revision does not"):
             device.prepare(bare, {"colour": "red"})

@@ -15,11 +15,16 @@ from rumor.contract.admission import (
     read_invitation,
     token,
 )
-from rumor.contract.asking import Ask, dearest, how_many, people_each
 from rumor.contract.deletion import retention_in_words
-from rumor.contract.envelope import TICKETS
+from rumor.contract.envelope import ADMISSION_HEADERS
 from rumor.contract.relay import Relay, turn_at
 from rumor.contract.report_file import group_rows
+from rumor.contract.sampling import (
+    SamplingDesign,
+    questions_per_person,
+    respondents_per_question,
+    sum_of_largest,
+)
 from tests.contract.test_limits import CHOICE, OTHER, RELAY, ROUNDS, collection, question
 
 
@@ -77,23 +82,23 @@ def test_a_turn_begins_on_its_second(time: float, hours: int, turn: int) -> None
 @pytest.mark.parametrize(
     ("ask", "said"),
     [
-        (Ask(1), "1 of 2,000 questions"),
-        (Ask(days=2), "on one of 2 days from their first on"),
+        (SamplingDesign(1), "1 of 2,000 questions"),
+        (SamplingDesign(days=2), "on one of 2 days from their first on"),
         (
-            Ask(1000, 2000, datetime.date(2026, 2, 28)),
+            SamplingDesign(1000, 2000, datetime.date(2026, 2, 28)),
             "1,000 of 2,000 questions, on one of 2,000 days from 2026-02-28 on",
         ),
     ],
 )
-def test_what_each_person_is_asked(ask: Ask, said: str) -> None:
+def test_what_each_person_is_asked(ask: SamplingDesign, said: str) -> None:
     assert ask.in_words(2000) == f"{said}, drawn at random on their device"
 
 
 def test_a_day_is_counted_from_the_first() -> None:
     met, first = datetime.date(2026, 2, 27), datetime.date(2027, 12, 31)
-    assert [Ask(days=3).day(n, met) for n in (0, 2)] == [met, datetime.date(2026, 3, 1)]
-    assert Ask(days=3, starts=first).day(0, met) == first
-    assert Ask(days=3, starts=first).day(1, met) == datetime.date(2028, 1, 1)
+    assert [SamplingDesign(days=3).day(n, met) for n in (0, 2)] == [met, datetime.date(2026, 3, 1)]
+    assert SamplingDesign(days=3, starts=first).day(0, met) == first
+    assert SamplingDesign(days=3, starts=first).day(1, met) == datetime.date(2028, 1, 1)
 
 
 @pytest.mark.parametrize(
@@ -114,14 +119,17 @@ def test_a_day_is_counted_from_the_first() -> None:
 def test_how_many_people_answer_each_of_three_questions(
     users: int | None, given: object, each: int | None
 ) -> None:
-    assert people_each(users, given, 3) == each
+    assert respondents_per_question(users, given, 3) == each
 
 
 def test_the_dearest_questions_are_found_by_their_numbers() -> None:
     """9 costs less than 10 and more than 2, though not as text; none is counted twice."""
     losses = [2.0, 10.0, 9.0, 0.5]
-    assert [dearest(losses, n) for n in range(6)] == [0, 10, 19, 21, 21.5, 21.5]
-    assert [how_many(ask, 7) for ask in (None, Ask(days=2), Ask(1), Ask(6))] == [7, 7, 1, 6]
+    assert [sum_of_largest(losses, n) for n in range(6)] == [0, 10, 19, 21, 21.5, 21.5]
+    assert [
+        questions_per_person(ask, 7)
+        for ask in (None, SamplingDesign(days=2), SamplingDesign(1), SamplingDesign(6))
+    ] == [7, 7, 1, 6]
 
 
 def test_invitations_and_their_tokens_have_their_sizes() -> None:
@@ -163,7 +171,7 @@ def test_sizes_of_what_travels() -> None:
     assert len(deletion.new_key()) == 16
     ids = {len(deletion.report_id(key)) for key in (opening, deletion.new_key())}
     assert ids == {deletion.ID_BYTES} == {16}
-    assert {name: ticket.size for name, ticket in TICKETS.items()} == {
+    assert {name: ticket.size for name, ticket in ADMISSION_HEADERS.items()} == {
         "open": 16,
         "invited": 32,
         "blind": 320,

@@ -103,7 +103,7 @@ def _reset(folder: str) -> None:
 def _drawn(folder: str) -> str:
     """What the device is asked of many questions: kept, or drawn now."""
     with Respondent(Path(folder) / "device") as respondent:
-        return "-".join(respondent.asked(_MANY).questions)
+        return "-".join(respondent.assignment(_MANY).questions)
 
 
 def _enrolled(folder: str) -> int:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import typer.main
 
-from rumor.analysis.engines.spark import started as spark_started
+from rumor.analysis.engines.spark import launch as spark_launch
 from rumor.kinds.words.fit import search
 from tests.collector.conftest import postgres
 from tests.collector.postgres import Postgres
@@ -66,7 +66,7 @@ def worlds(
         # The commands are put together once, not at every call.
         patch.setattr(typer.main, "get_command", functools.cache(typer.main.get_command))
         spark = _SharedSpark(patch)
-        patch.setattr(spark_started, "started", spark.started)
+        patch.setattr(spark_launch, "open_engine", spark.started)
         made = Worlds(folder, store_url)
         yield made
         made.close()

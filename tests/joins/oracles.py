@@ -12,7 +12,7 @@ from typing import Any
 
 import rumor
 from rumor.analysis.combine.method import weigh_groups
-from rumor.analysis.compare.method import Group
+from rumor.analysis.compare.method import ReportGroup
 from rumor.kinds import KINDS
 from rumor.results.view import View
 from tests.joins.look import Look
@@ -83,7 +83,7 @@ def weighed(groups: Mapping[str, Crowd], weights: Mapping[str, float]) -> Plain:
     kind = KINDS[next(iter(groups.values())).question.kind]
     found = weigh_groups(
         kind,
-        [Group(name, _summary(crowd)) for name, crowd in groups.items()],
+        [ReportGroup(name, _summary(crowd)) for name, crowd in groups.items()],
         weights,
         options=options_of(kind),
     )

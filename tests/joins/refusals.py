@@ -75,7 +75,7 @@ REFUSALS: Sequence[Refusal] = (
     ),
     # Periods are windows themselves.
     Refusal(
-        r"periods say which days are compared; got --from or --to beside them",
+        r"periods choose the days already; got --from or --to as well",
         ["compare"],
         ["periods"],
         also=["window"],

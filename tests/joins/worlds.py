@@ -31,7 +31,7 @@ from rumor.collector.service import Service
 from rumor.collector.store.base import Store, StoredCollection, open_store
 from rumor.collector.tokens import Tokens, add_token
 from rumor.contract.collection import Collection
-from rumor.contract.envelope import EnvelopeClass
+from rumor.contract.envelope import EnvelopeFormat
 from rumor.kinds import KINDS
 from tests.collector.tools import Answer, call, send
 from tests.joins.axes import STORES, World
@@ -291,7 +291,7 @@ class Collecting:
             return
         refused = send(self._url, contract, id, crowd.records.tobytes())
         assert refused.problem == "forbidden"
-        kind = EnvelopeClass.of(contract, contract.question(id))
+        kind = EnvelopeFormat.of(contract, contract.question(id))
         of = self._relay.kind(contract.digest, id).number
         self._relay.store.keep(
             [
@@ -337,7 +337,7 @@ class Collecting:
                 client._respondent.prepare = prepared  # type: ignore[method-assign]
                 receipt = client.answer({ASKED: kind.parse_answer(question.mechanism, typed)})
                 assert (receipt.sent, receipt.waiting) == (1, 0), receipt
-                (made,) = client._respondent.made()
+                (made,) = client._respondent.withdrawable()
                 key, report = made.key, seen[0].report
         row = np.frombuffer(report, np.uint8).reshape(1, -1)
         return Crowd(question, (key,), row, np.array([number]), np.array([0]))
@@ -360,7 +360,7 @@ class Collecting:
             key, left = bytes.fromhex(kept["key"]), outcome["left"]
         else:
             with Client(self._url, self._folder / name, delay=0.0, attempts=1) as client:
-                (made,) = client._respondent.made()
+                (made,) = client._respondent.withdrawable()
                 key, left = made.key, client.withdraw().left
         assert left == 0
         return {key}

@@ -285,7 +285,7 @@ def meet(
             made = len(record.reports)
             for other in step.opened:
                 with contextlib.suppress(InputError):
-                    device.asked(other)
+                    device.assignment(other)
             try:
                 device.prepare(step.contract, step.answers)
             except InputError as problem:
@@ -295,7 +295,7 @@ def meet(
                 if not go_on:
                     break
             if step.contract.ask is not None:
-                record.drawn.append(device.asked(step.contract))
+                record.drawn.append(device.assignment(step.contract))
         record.charged, record.audited = device.spent, device._ledger.audit()
     return record
 

@@ -22,8 +22,8 @@ from hypothesis import strategies as st
 
 from rumor.client.ledger import Ledger
 from rumor.client.respondent import Respondent
-from rumor.contract.asking import Ask
 from rumor.contract.collection import Collection, Question
+from rumor.contract.sampling import SamplingDesign
 from rumor.core.randomness import Keyed
 from rumor.mechanisms import BasicRappor, Mechanism, RandomizedResponse
 from rumor.privacy.loss import series_ceiling
@@ -50,7 +50,7 @@ def contracts(draw: st.DrawFn) -> list[Collection]:
         questions = tuple(
             Question(id, "choice", "", of[id], draw(st.integers(1, 2)), None) for id in ids
         )
-        ask = draw(st.sampled_from([None, *(Ask(k) for k in range(1, len(ids)))]))
+        ask = draw(st.sampled_from([None, *(SamplingDesign(k) for k in range(1, len(ids)))]))
         last = made[-1] if made else None
         made.append(
             Collection(
@@ -122,7 +122,7 @@ def test_no_sequence_of_values_and_contracts_costs_more_than_the_ledger_says(
 
 FIRST = datetime.date(2026, 1, 1)
 SPANS = st.builds(
-    lambda days, starts: Ask(
+    lambda days, starts: SamplingDesign(
         None, days, None if starts is None else FIRST + datetime.timedelta(days=starts)
     ),
     st.integers(2, 9),
@@ -133,7 +133,7 @@ SPANS = st.builds(
 @given(spans=st.lists(SPANS, min_size=2, max_size=3), person=st.integers(0, 7))
 @settings(max_examples=40, deadline=None, derandomize=True, database=None)
 def test_nobody_answers_on_two_of_the_days_of_a_contract(
-    spans: list[Ask], person: int, tmp_path_factory: pytest.TempPathFactory
+    spans: list[SamplingDesign], person: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     # Each contract is there for five days, and tried on all of them with questions of its own.
     coin, steps = mechanisms(1)["q0"], []
@@ -178,7 +178,7 @@ def _folder(factory: pytest.TempPathFactory, person: int) -> Path:
 def one_of_three() -> Collection:
     of = mechanisms(3)
     questions = tuple(Question(id, "choice", "", of[id], 1, None) for id in IDS)
-    return Collection("A law", "law", "nobody", questions, ask=Ask(1))
+    return Collection("A law", "law", "nobody", questions, ask=SamplingDesign(1))
 
 
 def test_the_ledger_is_attained_and_every_question_is_somebodys(
@@ -211,7 +211,7 @@ def for_nothing(patch: pytest.MonkeyPatch) -> None:
 
 def everything(patch: pytest.MonkeyPatch) -> None:
     """A device that answers what it was not asked."""
-    patch.setattr(Respondent, "check_asked", lambda self, collection, ids=(): None)
+    patch.setattr(Respondent, "check_assigned", lambda self, collection, ids=(): None)
 
 
 @pytest.mark.parametrize("spoil", [by_answer, for_nothing, everything])

@@ -65,7 +65,7 @@ def test_what_asks_for_a_deleted_kind_is_refused(monkeypatch: pytest.MonkeyPatch
     asked = {"kind": "choice", "labels": ["a", "b"], "mechanism": "randomized-response"}
     questions = [{"id": id, "epsilon": 1.0, **asked} for id in ("one", "two")]
     law = {"name": "Law", "series": "law", "contact": "a@b.example", "questions": questions}
-    with pytest.raises(InputError, match=r"none is made of kind 'choice'; got question 'one'$"):
+    with pytest.raises(InputError, match=r"no table is made of kind 'choice'; got question 'one'$"):
         Collection.resolve({**law, "linked": ["one", "two"]})
 
 

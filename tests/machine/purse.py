@@ -25,12 +25,12 @@ class Purse(Closing):
         asked = [(each.key, each.number, each.blinded) for each in wanted]
         answers = Transport(contract.issuer.url).tokens(shown, asked)
         self._respondent.enrol(contract, shown, wanted, answers)
-        purse, found = self._respondent._ledger.purse, []
+        purse, found = self._respondent._ledger.tokens, []
         scope = self._respondent._ledger.scope(contract, "")
         with self._respondent._ledger.transaction():
             for question in QUESTIONS:
                 for _ in range(contract.question(question).reports_in_all):
-                    taken = purse.take(contract, scope, question)
+                    taken = purse.spend(contract, scope, question)
                     assert taken.key is not None
                     found.append((question, report_id(taken.key), taken.token.hex()))
         return found

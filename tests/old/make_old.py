@@ -47,7 +47,7 @@ from rumor.collector.store.base import (
 from rumor.collector.tokens import add_token
 from rumor.contract.admission import admission_key, admission_keys, read_invitation, token
 from rumor.contract.collection import Collection
-from rumor.contract.envelope import EnvelopeClass
+from rumor.contract.envelope import EnvelopeFormat
 from rumor.contract.issuing import credential, key_name, new_opening, token_id, token_message
 from rumor.contract.report_file import write_reports
 from rumor.core.blind_rsa import blind, blind_sign, finalize
@@ -387,7 +387,7 @@ def make_relay(folder: Path) -> dict[str, Any]:
 
         def keep(of: Any, name: str, count: int, seed: int) -> list[bytes]:
             made = rows(collection, of.question, [n % 3 for n in range(count)], seed)
-            kind = EnvelopeClass.of(collection, collection.question(of.question))
+            kind = EnvelopeFormat.of(collection, collection.question(of.question))
             sealed = [kind.seal(r[:16].tobytes(), None, r[16:].tobytes()) for r in made]
             told[name] = {r[:16].tobytes().hex(): r[16:].tobytes().hex() for r in made}
             assert all(store.keep([ArrivedEnvelope(of.number, each) for each in sealed]))
@@ -418,7 +418,7 @@ def make_envelopes(folder: Path) -> dict[str, Any]:
         question = known[name].question("colour")
         row = rows(known[name], "colour", [2], 31)[0].tobytes()
         id, report = token_id(message) if name == "relayed-blind" else row[:16], row[16:]
-        sealed = EnvelopeClass.of(known[name], question).seal(id, given, report)
+        sealed = EnvelopeFormat.of(known[name], question).seal(id, given, report)
         key = None if given is None else admission_key(name, "colour", given)
         (folder / f"{name}.envelope").write_bytes(sealed)
         found[name] = {

@@ -38,7 +38,7 @@ from rumor.collector.tokens import Tokens
 from rumor.contract.admission import admission_key, read_invitation, token
 from rumor.contract.collection import Collection
 from rumor.contract.deletion import new_key, report_id
-from rumor.contract.envelope import EnvelopeClass
+from rumor.contract.envelope import EnvelopeFormat
 from rumor.contract.issuing import credential
 from rumor.mechanisms.summary import Summary
 from tests.collector.conftest import postgres
@@ -287,7 +287,7 @@ def test_a_relay_goes_on_with_what_it_kept(folder: Path, told: Told) -> None:
         way.pass_on(collection.digest, "colour", bytes.fromhex(kept["delivered"]))
         time.sleep(0.3)
         assert received(store, collection) == expected
-        sealed = EnvelopeClass.of(collection, question).seal(id, None, report)
+        sealed = EnvelopeFormat.of(collection, question).seal(id, None, report)
         way.pass_on(collection.digest, "colour", sealed)
         expected |= reports_of(kept, "waiting", "colour")
         wait_for(store, collection, {**expected, id.hex(): ("colour", report.hex())})
@@ -312,7 +312,7 @@ def test_envelopes_open(folder: Path, told: Told) -> None:
         collection, sealed = known[name], (folder / f"{name}.envelope").read_bytes()
         assert collection.relay is not None
         key = keys[collection.relay.key]
-        opened = EnvelopeClass.of(collection, collection.question("colour")).open(
+        opened = EnvelopeFormat.of(collection, collection.question("colour")).open(
             key, sealed, collection
         )
         assert opened is not None, name
@@ -321,7 +321,7 @@ def test_envelopes_open(folder: Path, told: Told) -> None:
         assert (admitted.id.hex(), found, report.hex()) == (said["id"], said["key"], said["report"])
         # Of another question it is none.
         others = [question for question in collection.questions if question.id != "colour"]
-        other = EnvelopeClass.of(collection, others[0])
+        other = EnvelopeFormat.of(collection, others[0])
         assert other.open(key, sealed, collection) is None
 
 

@@ -98,7 +98,8 @@ def test_all_that_a_device_knew_it_knows(old: Old) -> None:
                 for row in rows
             ] == old.told["pending"]
             assert [
-                [m.id.hex(), m.key.hex(), m.contract, m.question, m.number] for m in person.made()
+                [m.id.hex(), m.key.hex(), m.contract, m.question, m.number]
+                for m in person.withdrawable()
             ] == old.told["made"]
 
 
@@ -180,7 +181,7 @@ def test_what_was_drawn_stays_drawn_under_a_new_secret(old: Old, time: int) -> N
     drawn = old.told["asked"]
     with old.opened() as person:
         person.reset()
-        found = person.asked(old.contract("asked"))
+        found = person.assignment(old.contract("asked"))
     assert (list(found.questions), str(found.day)) == (drawn["questions"], drawn["day"])
 
 
@@ -188,7 +189,7 @@ def test_what_was_drawn_stays_drawn_under_a_new_secret(old: Old, time: int) -> N
 def test_what_was_drawn_stays_drawn(old: Old) -> None:
     contract, drawn = old.contract("asked"), old.told["asked"]
     with old.opened() as person:
-        found = person.asked(contract)
+        found = person.assignment(contract)
         assert (list(found.questions), str(found.day)) == (drawn["questions"], drawn["day"])
     other = next(q.id for q in contract.questions if q.id not in drawn["questions"])
     answered, left = drawn["questions"]

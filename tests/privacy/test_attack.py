@@ -7,13 +7,13 @@ import math
 import pytest
 
 import rumor
-from rumor.privacy.attack import attack, bound
+from rumor.privacy.attack import attack, guess_bound
 
 
 def test_the_bound_is_that_of_guessing_between_equally_likely_words() -> None:
-    assert bound(0.0, 10) == pytest.approx(0.1)
-    assert bound(math.log(9), 10) == pytest.approx(0.5)
-    assert bound(math.inf, 10) == 1.0
+    assert guess_bound(0.0, 10) == pytest.approx(0.1)
+    assert guess_bound(math.log(9), 10) == pytest.approx(0.5)
+    assert guess_bound(math.inf, 10) == 1.0
 
 
 def test_averaging_breaks_fresh_reports_and_not_permanent_ones() -> None:

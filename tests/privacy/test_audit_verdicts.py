@@ -21,7 +21,7 @@ from rumor.core.reports import Reports
 from rumor.mechanisms import BasicRappor, Mechanism
 from rumor.mechanisms.poisoning import bound_poisoning
 from rumor.mechanisms.rappor.two_stage import TwoStageNoise
-from rumor.privacy.attack import DEVICES, _evidence, attack
+from rumor.privacy.attack import DEVICES, _log_likelihood_ratio, attack
 from rumor.privacy.audit import findings as audit
 from rumor.privacy.audit import over_time as audit_time
 from rumor.privacy.audit.certificate import certify
@@ -373,18 +373,20 @@ def test_a_certificate_passes_when_everything_does(monkeypatch: pytest.MonkeyPat
 def test_attackers_weigh_bits_by_their_likelihood() -> None:
     noise, rng = TwoStageNoise.of(0.5, 0.25, 0.75), np.random.default_rng(1)
     own = np.array([True, False])
-    kept = _evidence(noise, "memoised", own, own, 7, rng)
+    kept = _log_likelihood_ratio(noise, "memoised", own, own, 7, rng)
     assert kept.tolist() == pytest.approx([math.log(3), -math.log(3)])
     p, q = float(noise.exact_p_star), float(noise.exact_q_star)
     said = {round(math.log(q / p), 9), round(math.log((1 - q) / (1 - p)), 9)}  # by a 1, by a 0
     many = np.resize(own, 100)
-    fresh = _evidence(noise, "fresh", many, ~many, 1, rng)  # what was settled does not matter
+    fresh = _log_likelihood_ratio(
+        noise, "fresh", many, ~many, 1, rng
+    )  # what was settled does not matter
     assert set(np.round(fresh, 9).tolist()) == said
     assert fresh[many].mean() > fresh[~many].mean()
     # Many reports show the settled bits, which are then weighed like memoised ones.
-    full = _evidence(noise, "full", own, ~own, 2000, rng)
+    full = _log_likelihood_ratio(noise, "full", own, ~own, 2000, rng)
     assert full.tolist() == pytest.approx([-math.log(3), math.log(3)])
-    one = _evidence(noise, "full", many, many, 1, rng)
+    one = _log_likelihood_ratio(noise, "full", many, many, 1, rng)
     assert set(np.round(one, 9).tolist()) == said
     record = attack(
         rumor.Rappor.full(key=b"k", bits=16, cohorts=2), words=4, people=3, reports=(2,)

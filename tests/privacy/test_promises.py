@@ -16,8 +16,8 @@ import pytest
 
 import rumor
 from rumor.client.ledger import Ledger
-from rumor.client.pins import Change
-from rumor.client.purse import Admits
+from rumor.client.pins import CeilingIncrease
+from rumor.client.token_table import AdmissionToken
 from rumor.contract.collection import Collection, Question
 from rumor.mechanisms import BasicRappor, Mechanism, RandomizedResponse, Rappor
 from rumor.privacy.loss import series_ceiling
@@ -149,8 +149,8 @@ def coin(epsilon: float) -> RandomizedResponse:
     return RandomizedResponse(domain=["yes", "no"], epsilon=epsilon)
 
 
-def asked(answers: list[bool], seen: list[Change]) -> Callable[[Change], bool]:
-    def consent(change: Change) -> bool:
+def asked(answers: list[bool], seen: list[CeilingIncrease]) -> Callable[[CeilingIncrease], bool]:
+    def consent(change: CeilingIncrease) -> bool:
         seen.append(change)
         return answers.pop(0)
 
@@ -171,7 +171,7 @@ def test_a_series_costs_no_more_than_its_first_contract_promised(tmp_path: Path)
 def test_a_person_is_asked_once_with_both_totals(tmp_path: Path) -> None:
     one = contract(coin(1.0), reports=1)
     two = contract(coin(0.5), reports=3, after=one)
-    seen: list[Change] = []
+    seen: list[CeilingIncrease] = []
     with rumor.Respondent(tmp_path, consent=asked([False, True], seen)) as device:
         device.prepare(one, {"q": "yes"})
         with pytest.raises(rumor.InputError, match="needs your consent"):
@@ -196,7 +196,7 @@ def test_a_person_is_asked_once_with_both_totals(tmp_path: Path) -> None:
 
 
 def test_a_revision_within_the_promise_needs_no_question(tmp_path: Path) -> None:
-    seen: list[Change] = []
+    seen: list[CeilingIncrease] = []
     one = contract(coin(1.0), reports=1, series_epsilon=3.0)
     two = contract(coin(0.9), reports=2, after=one, series_epsilon=3.0)
     with rumor.Respondent(tmp_path, consent=asked([], seen)) as device:
@@ -334,7 +334,7 @@ def test_older_ledgers_stay_charged_and_new_answers_open_new_rows(
 
 
 def test_nothing_is_asked_where_nothing_was_revised(tmp_path: Path) -> None:
-    seen: list[Change] = []
+    seen: list[CeilingIncrease] = []
     little = contract(coin(1.0), reports=9, series_epsilon=2.5)
     with rumor.Respondent(tmp_path, consent=asked([True] * 9, seen)) as device:
         device.prepare(little, {"q": "yes"})
@@ -345,7 +345,7 @@ def test_nothing_is_asked_where_nothing_was_revised(tmp_path: Path) -> None:
 
 
 def test_a_revision_is_held_to_less_where_it_promises_less(tmp_path: Path) -> None:
-    seen: list[Change] = []
+    seen: list[CeilingIncrease] = []
     one = contract(coin(1.0), reports=9, series_epsilon=5.0)
     two = contract(coin(1.0), reports=9, after=one, series_epsilon=2.0)
     three = contract(coin(1.0), reports=9, after=two, series_epsilon=5.0)
@@ -394,9 +394,9 @@ def test_tokens_count_every_round_there_ever_was(tmp_path: Path) -> None:
     plain = contract(rumor.PrivKV(keys=["a"], epsilon=0.1), reports=9, after=two)
     numbers: list[int] = []
 
-    def token(number: int) -> Admits:
+    def token(number: int) -> AdmissionToken:
         numbers.append(number)
-        return Admits(bytes(16))
+        return AdmissionToken(bytes(16))
 
     with rumor.Respondent(tmp_path, consent=lambda change: True) as device:
         device._admits = lambda *arguments: token  # type: ignore[method-assign]

@@ -8,12 +8,21 @@ import pytest
 
 from rumor.mechanisms import REGISTRY, Mechanism
 from rumor.mechanisms.poisoning import PoisoningBound, PoisoningTarget, bound_poisoning, fake_count
-from rumor.privacy.sentences import LARGE, believed, caution, consequence, in_words, odds_factor
+from rumor.privacy.sentences import (
+    LARGE,
+    caution,
+    consequence,
+    in_words,
+    odds_factor,
+    posterior_bound,
+)
 
 
 def test_odds_and_beliefs() -> None:
     assert odds_factor(math.log(3)) == pytest.approx(3)
-    assert [believed(p, math.log(3)) for p in (0.5, 0.25, 0)] == pytest.approx([0.75, 0.5, 0])
+    assert [posterior_bound(p, math.log(3)) for p in (0.5, 0.25, 0)] == pytest.approx(
+        [0.75, 0.5, 0]
+    )
     assert in_words(math.log(3)) == (
         "Someone who sees your report can change their odds about your answer by at most a factor "
         "of 3 (epsilon 1.099): a guess that was right half of the time becomes right at most 75% "

@@ -71,7 +71,10 @@ def test_all_rounds_are_said_together_everywhere(
         (shown,) = overview(store, entry, [entry])["questions"]
     finally:
         store.close()
-    assert (shown["asked"], shown["epsilon_total"]) == (promise.asked(), promise.unchanged)
+    assert (shown["asked"], shown["epsilon_total"]) == (
+        promise.repetition_in_words(),
+        promise.unchanged,
+    )
     assert shown["privacy"] == promise.in_words()
 
 
@@ -80,7 +83,7 @@ def test_every_round_is_asked_as_often() -> None:
     promise = question_promise(question)
     once = question.mechanism.epsilon_all_rounds(1)
     assert promise.unchanged == pytest.approx(2 * once, rel=1e-12)
-    assert promise.asked() == "at most 2 times in each of 3 rounds"
+    assert promise.repetition_in_words() == "at most 2 times in each of 3 rounds"
 
 
 def test_the_device_spends_what_was_said(rounds: Path, tmp_path: Path) -> None:

@@ -16,7 +16,6 @@ import pytest
 from rumor.contract.collection import Collection, Question
 from rumor.privacy.account import account
 from rumor.privacy.loss import (
-    asked_loss,
     changing_loss,
     collection_loss,
     collections_loss,
@@ -24,6 +23,7 @@ from rumor.privacy.loss import (
     lifetimes,
     permanent_loss,
     question_loss,
+    sampled_loss,
     series_ceiling,
 )
 from rumor.privacy.promise import collection_promise, question_promise
@@ -101,14 +101,14 @@ def test_two_sets_of_questions_are_drawn_from_each_in_turn() -> None:
     first = collection({"id": "a"}, {"id": "b"}, ask={"questions": 1})
     second = collection({"id": "b"}, {"id": "c"}, ask={"questions": 1})
     both = collection({"id": "a"}, {"id": "b"})
-    assert asked_loss([first], losses) == 10.0
-    assert asked_loss([first, first], losses) == 10.0
-    assert asked_loss([first, second], losses) == 19.0
-    assert asked_loss([second, first], losses) == 19.0
-    assert asked_loss([first, both], losses) == 19.0
-    assert asked_loss([both, second], losses) == 21.0
+    assert sampled_loss([first], losses) == 10.0
+    assert sampled_loss([first, first], losses) == 10.0
+    assert sampled_loss([first, second], losses) == 19.0
+    assert sampled_loss([second, first], losses) == 19.0
+    assert sampled_loss([first, both], losses) == 19.0
+    assert sampled_loss([both, second], losses) == 21.0
     other = collection({"id": "a"}, series="t")
-    assert asked_loss([first, other], {**losses, ("t", "a"): 5.0}) == 15.0
+    assert sampled_loss([first, other], {**losses, ("t", "a"): 5.0}) == 15.0
 
 
 @pytest.mark.parametrize(
@@ -173,8 +173,8 @@ def test_what_changes_are_called(changes: int, said: str) -> None:
 def test_a_promise_at_one_and_at_two(limit: int, period: int, asked: str, stands: str) -> None:
     one = kept(limit, memo="period", period_days=period)
     promise = question_promise(one)
-    assert promise.asked() == asked
-    assert promise.standing().startswith(stands)
+    assert promise.repetition_in_words() == asked
+    assert promise.period_in_words().startswith(stands)
     assert stands in promise.in_words()
     assert (promise.one, promise.unchanged, promise.most) == (
         one.epsilon,
@@ -193,11 +193,11 @@ def test_a_promise_at_one_and_at_two(limit: int, period: int, asked: str, stands
 
 def test_what_is_joined_costs_both() -> None:
     asked = collection(*({"epsilon": price} for price in PRICES), linked=["q0", "q2"])
-    said = collection_promise(asked).joined()
+    said = collection_promise(asked).linking_in_words()
     assert said is not None
     assert "'q0' and 'q2' can be linked" in said
     assert "epsilon 11, which the budget includes" in said
-    assert collection_promise(collection({}, {})).joined() is None
+    assert collection_promise(collection({}, {})).linking_in_words() is None
 
 
 @pytest.mark.parametrize(("count", "which", "added", "whom"), [
@@ -211,10 +211,10 @@ def test_what_a_collection_costs_in_words(
     ask: dict[str, Any] = {} if count is None else {"ask": {"questions": count}}
     promise = collection_promise(collection(*({"epsilon": price} for price in PRICES), **ask))
     assert promise.in_words() == f"at most epsilon {promise.most:,.6g} per respondent{which}"
-    assert promise.whom() == whom
-    told = promise.added_up()
+    assert promise.respondents_in_words() == whom
+    told = promise.total_in_words()
     assert told is None if added is None else str(told).startswith(added)
-    assert (promise.asked() is None) == (count is None)
+    assert (promise.questions_in_words() is None) == (count is None)
 
 
 @pytest.mark.parametrize(("days", "changes", "said"), [

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rumor.collector.store.checksums import checksum
 from rumor.contract.collection import Collection
-from rumor.contract.envelope import EnvelopeClass
+from rumor.contract.envelope import EnvelopeFormat
 
 _TABLES = """
     CREATE TABLE class (
@@ -38,7 +38,7 @@ def make_first_version(
         database.execute(f"PRAGMA application_id = {0x52756D79}")
         database.execute("PRAGMA user_version = 1")
         for question in contract.questions:
-            kind = EnvelopeClass.of(contract, question)
+            kind = EnvelopeFormat.of(contract, question)
             database.execute(
                 "INSERT INTO class (digest, question, size, crowd, days) VALUES (?, ?, ?, ?, ?)",
                 (kind.digest, kind.question, kind.size, kind.relay.crowd, kind.relay.days),

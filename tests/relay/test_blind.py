@@ -57,7 +57,7 @@ def test_from_the_issuer_to_the_gateway(tmp_path: Path, store_url: str) -> None:
             with client(path, tmp_path / f"device-{number}", invitation=code) as device:
                 receipt = device.answer({"colour": "red"})
                 assert (receipt.sent, receipt.waiting, receipt.problem) == (1, 0, None)
-                (made,) = device._respondent.made()
+                (made,) = device._respondent.withdrawable()
                 ids[number] = made.id
         # Nobody else gets tokens for these invitations, and nothing is spent in trying.
         with client(path, tmp_path / "other", invitation=codes[0]) as other:
@@ -81,7 +81,7 @@ def test_a_withdrawn_token_is_a_spent_one(tmp_path: Path) -> None:
             (code,) = invite(people)
             with client(path, tmp_path / name, invitation=code) as device:
                 device.answer({"colour": "red"})
-                (made,) = device._respondent.made()
+                (made,) = device._respondent.withdrawable()
                 if name == "sorry":
                     taken = device.withdraw()
                     assert (taken.withdrawn, taken.absent, taken.left) == (0, 1, 0)
@@ -99,7 +99,7 @@ def test_what_a_device_keeps_is_what_it_sealed(tmp_path: Path) -> None:
         # Tokens are of the collector that they were fetched for.
         with Respondent(tmp_path / "device", collector=path.collector_url) as person:
             (made,) = person.prepare(path.collection, {"home": "news"})
-            (made_id,) = (each.id for each in person.made())
+            (made_id,) = (each.id for each in person.withdrawable())
         kind = kind_of(path.collection, "home")
         assert made.sealed is not None
         assert made.token is not None

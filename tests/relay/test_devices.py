@@ -45,7 +45,7 @@ def test_answers_reach_the_collector_as_a_crowd(tmp_path: Path, store_url: str) 
             with client(path, tmp_path / f"device-{number}") as device:
                 receipt = device.answer({"colour": "red"})
                 assert (receipt.sent, receipt.waiting, receipt.problem) == (1, 0, None)
-                ids |= {made.id for made in device._respondent.made()}
+                ids |= {made.id for made in device._respondent.withdrawable()}
             if number == 2:
                 released(path)
                 time.sleep(0.2)
@@ -125,12 +125,12 @@ def test_a_report_that_is_withdrawn_while_it_is_at_the_relay_never_counts(
     with running(tmp_path, store_url, crowd=2) as path:
         with client(path, tmp_path / "sorry") as device:
             device.answer({"colour": "red"})
-            (gone,) = device._respondent.made()
+            (gone,) = device._respondent.withdrawable()
             taken = device.withdraw()
             assert (taken.withdrawn, taken.absent, taken.left) == (0, 1, 0)
         with client(path, tmp_path / "glad") as device:
             device.answer({"colour": "red"})
-            (stays,) = device._respondent.made()
+            (stays,) = device._respondent.withdrawable()
         released(path)
         assert set(delivered(path, 1)) == {stays.id}
         time.sleep(0.1)

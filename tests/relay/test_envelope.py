@@ -10,7 +10,7 @@ import pytest
 import rumor
 from rumor.contract.admission import admission_key
 from rumor.contract.collection import Collection
-from rumor.contract.envelope import TICKETS, Admitted
+from rumor.contract.envelope import ADMISSION_HEADERS, AdmittedReport
 from tests.relay import hpke
 from tests.relay.tools import PRIVATE, PUBLIC, SECRET, kind_of, relayed
 
@@ -68,7 +68,7 @@ def test_the_reference_opens_what_the_library_seals_and_the_other_way_round() ->
     sealed = kind.seal(id, None, report)
     assert hpke.unseal(hpke.P256, SECRET, sealed, info) == id + report
     ours = hpke.seal(hpke.P256, b"\x07" * 32, bytes.fromhex(PUBLIC), info, id + report)
-    assert kind.open(PRIVATE, ours, contract) == (Admitted(id), report)
+    assert kind.open(PRIVATE, ours, contract) == (AdmittedReport(id), report)
 
 
 def test_all_envelopes_of_a_question_have_one_size() -> None:
@@ -88,7 +88,7 @@ def test_an_invited_envelope_carries_its_token() -> None:
     kind, token = kind_of(contract), b"t" * 16
     opened = kind.open(PRIVATE, kind.seal(b"i" * 16, token, b"\x01"), contract)
     key = admission_key("series", "colour", token)
-    assert opened == (Admitted(b"i" * 16, key), b"\x01")
+    assert opened == (AdmittedReport(b"i" * 16, key), b"\x01")
 
 
 def test_an_envelope_opens_for_its_own_contract_and_question_alone() -> None:
@@ -109,7 +109,7 @@ def test_an_envelope_opens_for_its_own_contract_and_question_alone() -> None:
 def test_every_admission_has_a_ticket() -> None:
     from rumor.contract.collection import ADMISSIONS
 
-    assert set(TICKETS) == set(ADMISSIONS)
+    assert set(ADMISSION_HEADERS) == set(ADMISSIONS)
 
 
 class TestContract:

@@ -18,7 +18,7 @@ from rumor.collector.relay.store import ArrivedEnvelope
 from rumor.collector.store.base import Outcome, ReportBatch
 from rumor.collector.tokens import Tokens, add_token
 from rumor.contract.admission import admission_key
-from rumor.contract.envelope import EnvelopeClass
+from rumor.contract.envelope import EnvelopeFormat
 from tests.collector.tools import Answer, call, rows, send, stored
 from tests.relay.tools import Path3, envelopes, kind_of, relayed, running
 
@@ -155,7 +155,7 @@ class TestKeys:
         for key in (first, second):
             contract = relayed(key=key)
             gateway.check(contract)
-            kind = EnvelopeClass.of(contract, contract.questions[0])
+            kind = EnvelopeFormat.of(contract, contract.questions[0])
             sealed = kind.seal(b"i" * 16, None, b"\x01")
             assert kind.open(gateway.key_of(contract), sealed, contract) is not None
         with pytest.raises(rumor.InputError, match="must hold the key that the contract names"):

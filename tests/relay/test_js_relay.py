@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from rumor.contract.admission import new_invitation
-from rumor.contract.envelope import Admitted
+from rumor.contract.envelope import AdmittedReport
 from tests.collector.tools import stored
 from tests.javascript import node, parsed, refusals, steps
 from tests.needs import needs
@@ -42,7 +42,7 @@ def test_python_and_javascript_open_what_the_other_seals() -> None:
     assert found["opened"] == (b"i" * 16 + b"\x01").hex()
     sealed = bytes.fromhex(found["sealed"])
     assert len(sealed) == kind.size
-    assert kind.open(PRIVATE, sealed, contract) == (Admitted(b"j" * 16), b"\x02")
+    assert kind.open(PRIVATE, sealed, contract) == (AdmittedReport(b"j" * 16), b"\x02")
     assert found["schedule"] == key + nonce
 
 
@@ -68,7 +68,7 @@ def test_a_browser_keeps_what_the_gateway_opens(admission: str) -> None:
     assert (opened[0].key is None) == (admission == "open")
     if admission == "invited":
         token = bytes.fromhex(row["token"])
-        ticket = kind.ticket.read(opened[0].id + token, contract, "colour")
+        ticket = kind.header.read(opened[0].id + token, contract, "colour")
         assert ticket == opened[0]
 
 

@@ -24,7 +24,7 @@ from rumor.collector.relay.store import ArrivedEnvelope, RelayStore
 from rumor.collector.store.base import StoreDamagedError, open_store
 from rumor.contract.admission import admission_keys, new_invitation
 from rumor.contract.collection import Collection
-from rumor.contract.envelope import Admitted
+from rumor.contract.envelope import AdmittedReport
 from rumor.contract.relay import Relay
 from tests.client.test_asked import TO_VERSION_7
 from tests.collector.tools import Answer, call, stored
@@ -92,7 +92,7 @@ class TestEnvelope:
         contract = relayed(turn_hours=24)
         sealed = kind_of(contract, turn=7).seal(b"i" * 16, None, b"\x01")
         assert kind_of(contract, turn=7).open(PRIVATE, sealed, contract) == (
-            Admitted(b"i" * 16), b"\x01",
+            AdmittedReport(b"i" * 16), b"\x01",
         )  # fmt: skip
         for other in (6, 8, 0, 2**40):
             assert kind_of(contract, turn=other).open(PRIVATE, sealed, contract) is None
@@ -104,7 +104,7 @@ class TestEnvelope:
         assert kind_of(contract, turn=20_833).info == info
         ours = hpke.seal(hpke.P256, b"\x07" * 32, bytes.fromhex(PUBLIC), info, b"i" * 16 + b"\x02")
         opened = kind_of(contract, turn=20_833).open(PRIVATE, ours, contract)
-        assert opened == (Admitted(b"i" * 16), b"\x02")
+        assert opened == (AdmittedReport(b"i" * 16), b"\x02")
 
     def test_a_contract_with_turns_has_no_envelope_without_and_the_other_way_round(self) -> None:
         for contract, turn in ((relayed(turn_hours=24), None), (relayed(), 7)):
@@ -132,7 +132,7 @@ class TestEnvelope:
         assert found["info"] == kind.info.hex()
         assert found["opened"] == (b"i" * 16 + b"\x01").hex()
         opened = kind.open(PRIVATE, bytes.fromhex(found["sealed"]), contract)
-        assert opened == (Admitted(b"j" * 16), b"\x02")
+        assert opened == (AdmittedReport(b"j" * 16), b"\x02")
 
 
 class TestRelay:
@@ -309,7 +309,7 @@ class TestDevice:
                         "device has made one; the next turn begins at 2027-01-16 00:00 UTC"
                     )
                     with pytest.raises(rumor.InputError, match="the next turn begins at"):
-                        device.check_asked(contract, ["colour"])
+                        device.check_assigned(contract, ["colour"])
                 assert (device.spent, len(device.pending())) == (spent, 1)
             now.seconds = START + 16 * HOUR
             device.prepare(contract, {"colour": "blue", "many": 3})
@@ -371,7 +371,7 @@ class TestDevice:
             assert device.spent == spent
             assert device.flush().dropped == 0
             # It may have arrived all the same, and can be taken back.
-            assert len(device._respondent.made()) == 1
+            assert len(device._respondent.withdrawable()) == 1
         assert path.relay.metrics.reports["kept"] == 0
 
     def test_a_turn_that_ends_while_it_is_tried_is_seen(
@@ -533,7 +533,7 @@ class TestPairs:
     def test_a_sampling_design(self, path: Path3, tmp_path: Path, now: Time) -> None:
         contract = relayed(turn_hours=24, ask={"questions": 1})
         with Respondent(tmp_path / "device") as device:
-            (id,) = device.asked(contract).questions
+            (id,) = device.assignment(contract).questions
             value = {"colour": "red", "many": 3}[id]
             device.prepare(contract, {id: value})
             with pytest.raises(rumor.InputError, match="the next turn begins"):
@@ -644,7 +644,7 @@ class TestBatchSize:
     def test_a_device_refuses_it_in_both_languages(self, tmp_path: Path) -> None:
         contract = self.contract()
         with Respondent(tmp_path) as device:
-            for work in (device.prepare, device.check_asked):
+            for work in (device.prepare, device.check_assigned):
                 with pytest.raises(rumor.InputError) as said:
                     work(contract, {"colour": "red"})
                 assert str(said.value) == self.SENTENCE

@@ -20,7 +20,7 @@ from rumor.collector.store.base import Store, StoredCollection, open_store, toda
 from rumor.collector.tokens import Tokens, add_token
 from rumor.contract.collection import Collection
 from rumor.contract.deletion import new_key, report_id
-from rumor.contract.envelope import EnvelopeClass
+from rumor.contract.envelope import EnvelopeFormat
 from rumor.contract.relay import turn_at
 
 SECRET = bytes(range(1, 33))
@@ -56,9 +56,9 @@ def relayed(
 
 def kind_of(
     collection: Collection, question: str = "colour", turn: int | None = None
-) -> EnvelopeClass:
+) -> EnvelopeFormat:
     """The envelopes of a question."""
-    return EnvelopeClass.of(collection, collection.question(question), turn)
+    return EnvelopeFormat.of(collection, collection.question(question), turn)
 
 
 def envelopes(

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from rumor.client.respondent import Respondent
-from rumor.contract.asking import Ask
 from rumor.contract.collection import Collection
+from rumor.contract.sampling import SamplingDesign
 from rumor.core.errors import InputError
 from rumor.privacy.loss import series_ceiling
 from tests.vectors.make_device import COLOUR, MOOD
@@ -41,18 +41,18 @@ def contracts() -> dict[str, Collection]:
     usual = [{**COLOUR, "id": id, "epsilon": 0.25 * (i + 1)} for i, id in enumerate(IDS[1:])]
     questions = [{**MOOD, "epsilon": 1.0, "mechanism": coin}, *usual]
 
-    def make(ask: Ask, after: Collection | None, *asked: dict[str, Any]) -> Collection:
+    def make(ask: SamplingDesign, after: Collection | None, *asked: dict[str, Any]) -> Collection:
         wish = {"name": "Many", "series": "many", "contact": "x", "questions": list(asked)}
         made = replace(Collection.resolve(wish), ask=ask)
         if after is None:
             return made
         return replace(made, revision=after.revision + 1, previous=after.digest)
 
-    one = make(Ask(1), None, *questions[:4])
-    two = make(Ask(2), one, *questions)
-    other = make(Ask(2), two, *questions[3:])
-    days = make(Ask(None, 30, STARTS), other, *questions[:3])
-    both = make(Ask(1, 7), days, *questions)
+    one = make(SamplingDesign(1), None, *questions[:4])
+    two = make(SamplingDesign(2), one, *questions)
+    other = make(SamplingDesign(2), two, *questions[3:])
+    days = make(SamplingDesign(None, 30, STARTS), other, *questions[:3])
+    both = make(SamplingDesign(1, 7), days, *questions)
     return {"one": one, "two": two, "other": other, "days": days, "both": both}
 
 
@@ -75,7 +75,7 @@ def _life(person: int, known: dict[str, Collection]) -> dict[str, Any]:
         for number, (name, contract) in enumerate(known.items()):
             day = STARTS + datetime.timedelta(days=5 * person + number)
             with Respondent(folder, today=lambda day=day: day) as device:  # type: ignore[misc]
-                asked = device.asked(contract)
+                asked = device.assignment(contract)
                 refused = [_refused(device, contract, q.id) for q in contract.questions]
                 steps.append(
                     {

@@ -14,8 +14,8 @@ from rumor.contract.admission import read_invitation
 from rumor.contract.issuing import (
     bound_credential,
     credential,
+    credential_digest,
     key_name,
-    person_of,
     token_id,
     token_message,
 )
@@ -72,7 +72,7 @@ def vectors(made: Sequence[SecretKey]) -> dict[str, object]:
             "invitation": invitation,
             "series": series,
             "credential": (shown := credential(read_invitation(invitation), series)).hex(),
-            "person": person_of(shown).hex(),
+            "person": credential_digest(shown).hex(),
         }
         for invitation in _INVITATIONS
         for series in _SERIES
@@ -83,7 +83,7 @@ def vectors(made: Sequence[SecretKey]) -> dict[str, object]:
             "series": series,
             "url": url,
             "credential": (shown := bound_credential(read_invitation(_BOUND), series, url)).hex(),
-            "person": person_of(shown).hex(),
+            "person": credential_digest(shown).hex(),
         }
         for series in _SERIES
         for url in _URLS

@@ -24,7 +24,7 @@ from typing import Any
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from rumor.client.pins import Change
+from rumor.client.pins import CeilingIncrease
 from rumor.client.respondent import Respondent
 from rumor.contract.collection import Collection
 from rumor.contract.relay import Relay
@@ -198,9 +198,9 @@ def vectors() -> dict[str, Any]:
 
 def _step(folder: Path, contract: Collection, day: Day) -> dict[str, object]:
     """One day, and what became of it."""
-    asked: list[Change] = []
+    asked: list[CeilingIncrease] = []
 
-    def consent(change: Change) -> bool:
+    def consent(change: CeilingIncrease) -> bool:
         asked.append(change)
         return bool(day.consent)
 

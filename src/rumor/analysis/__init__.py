@@ -1,1 +1,1 @@
-"""From stored reports to answers: counting, estimates, and a folder for each verb."""
+"""Estimates, comparisons, combinations, trends and regressions of stored reports."""

@@ -1,8 +1,8 @@
-"""Counts that a warehouse made: a table of them, as the summary of the reports behind it.
+"""Counts made by a warehouse: a table of them, as the summary of the reports behind it.
 
-Either each different report with how often it came (`report`, `count`), which any mechanism takes;
-or each value with how many reports support it, and how many reports there are (`value`, `count`,
-`reports`), for mechanisms whose summaries hold just that.
+A table has either a row for each different report with its number (`report`, `count`), for any
+mechanism; or a row for each value with the number of reports that support it and the number of all
+reports (`value`, `count`, `reports`), for mechanisms whose summaries hold no more than that.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MAX_COUNT = 1 << 62
 
 
 def summary_of_counts(collection: Collection, question: Question, table: AnswerTable) -> Summary:
-    """What was counted elsewhere, checked to be what so many reports can count to."""
+    """Return the summary that a table of counts describes, if reports can have these counts."""
     names = set(table.schema.names)
     if set(BY_REPORT) <= names:
         reports, tally = _by_report(question, table)
@@ -68,7 +68,7 @@ def _by_report(question: Question, table: AnswerTable) -> tuple[int, Tally]:
 
 
 def _bytes(column: pa.Array, width: int) -> Reports:
-    """Reports as bytes, or as texts of hexadecimal digits, as databases write them."""
+    """Return reports given as bytes or as hexadecimal digits, the way databases write them."""
     rule = f"a report must be {width} bytes, or {2 * width} hexadecimal digits"
     found = []
     for cell in column.to_pylist():

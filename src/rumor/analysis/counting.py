@@ -1,10 +1,10 @@
-"""Counting reports: the fold that every estimate begins with.
+"""Counting reports, and leaving out those that occur more than once.
 
-Reports that occur more than once, found by their ids.
+Every estimate begins with the fold that counts.
 
-Files that overlap (an export done twice, a batch delivered again) hold the same report twice.
-Its id says so. Of equal ids the first one counts, in the order of files and rows, so that the
-answer depends on nothing else. Only ids and places are moved, 24 bytes for a report.
+Files that overlap (an export done twice, a batch delivered again) hold a report twice, with one
+id. The first report of each id counts, in the order of files and rows, so that the estimate
+depends on nothing else. Only ids and places are moved, 24 bytes for a report.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor.analysis.engines.base import Batch, Engine, Fold, Source, Stratum
+from rumor.analysis.engines.base import Batch, Engine, Fold, ReportSource, Stratum
 from rumor.analysis.engines.local import LocalEngine
-from rumor.analysis.sources import IdPart, ParquetSource
+from rumor.analysis.sources import IdPartition, ParquetSource
 from rumor.core.errors import InputError
 from rumor.core.reports import Reports
 from rumor.core.types import Progress
@@ -51,7 +51,7 @@ class Totals:
 
 @dataclass(frozen=True)
 class _Count:
-    """What a worker needs to know to count a batch."""
+    """A function that counts a batch on a worker."""
 
     empty: Summary
     skip_invalid: bool
@@ -71,13 +71,13 @@ class _Count:
         return self._totals(batch.stratum, reports[validity.valid], refused)
 
     def _totals(self, stratum: Stratum, valid: Reports, refused: int = 0) -> Totals:
-        # As `Summary.update`, which would validate once more.
+        # Not `Summary.update`, which would validate once more.
         tally = self.empty.mechanism.tally(valid)
         return Totals({stratum: replace(self.empty, reports=len(valid), tally=tally)}, refused)
 
 
 def summarize(
-    source: Source,
+    source: ReportSource,
     mechanism: Mechanism,
     *,
     contract: str | None = None,
@@ -96,17 +96,17 @@ def summarize(
     return (engine or LocalEngine()).fold(source, fold, on_progress)
 
 
-# The bytes of an id as two numbers, and the place: the number of the part, then of the row.
+# The bytes of an id as two numbers, and its place: the number of the partition, then of the row.
 _ENTRY = np.dtype([("high", "<u8"), ("low", "<u8"), ("place", "<u8")])
 _ROW_BITS = 32
 # Bytes of a bucket, which one worker sorts at a time.
 _BUCKET_BYTES = 64 << 20
-# More are no accident; the places of those left out have to fit into every worker.
+# More are no accident, and the places of repeated reports must fit into every worker.
 _MAX_REPEATED = 1 << 27
 
 
 def leave_out_repeated(source: ParquetSource, engine: Engine) -> int:
-    """Make a source leave out all reports whose ids occurred before; how many these are."""
+    """Make a source leave out reports whose ids occurred before; return their number."""
     parts = list(enumerate(source.parts()))
     rows = sum(part.rows for _, part in parts)
     buckets = max(1, -(-rows * _ENTRY.itemsize // _BUCKET_BYTES))
@@ -123,8 +123,8 @@ def leave_out_repeated(source: ParquetSource, engine: Engine) -> int:
     return int(places.size)
 
 
-def split_ids(numbered: tuple[int, IdPart], buckets: int) -> list[bytes]:
-    """The ids of a part with their places, dealt out by the ids themselves."""
+def split_ids(numbered: tuple[int, IdPartition], buckets: int) -> list[bytes]:
+    """Return the ids of a partition with their places, dealt into `buckets` by the ids."""
     number, part = numbered
     pieces = [b""] * buckets
     entries = [_entries(number, rows, ids) for rows, ids in part.ids()]
@@ -147,7 +147,7 @@ def _entries(number: int, rows: NDArray[np.intp], ids: NDArray[np.uint8]) -> NDA
 
 
 def repeated_places(pieces: Sequence[bytes]) -> bytes:
-    """The places of all entries of a bucket whose id an earlier place has."""
+    """Return the places of all entries of a bucket whose id occurs at an earlier place."""
     table = np.frombuffer(b"".join(pieces), dtype=_ENTRY)
     # Half an id tells nearly all of them apart; only the rest is sorted in full.
     order = np.argsort(table["high"])

@@ -1,6 +1,6 @@
-"""From stored reports to answers: count with an engine, estimate each stratum, present all.
+"""From stored reports to estimates: count with an engine, estimate each stratum, present all.
 
-This is what `rumor estimate` does, without the command line.
+`analyse` does the work of the command `rumor estimate`.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from rumor.analysis.counting import Totals, leave_out_repeated, summarize
 from rumor.analysis.engines.base import Engine, QuestionSource, Stratum
 from rumor.analysis.engines.kept import KeptReports
 from rumor.analysis.sources import ParquetSource
-from rumor.contract.asking import check_apart
 from rumor.contract.collection import Collection, Question
+from rumor.contract.sampling import check_asked_together
 from rumor.core.checks import checked_choice
 from rumor.core.errors import InputError, format_value
 from rumor.core.files import PathLike
@@ -34,15 +34,15 @@ from rumor.results.view import View
 
 ENGINES = {
     "local": "rumor.analysis.engines.local",
-    "spark": "rumor.analysis.engines.spark.started",
+    "spark": "rumor.analysis.engines.spark.launch",
     "gpu": "rumor.analysis.engines.gpu.engine",
 }
-"""Engines by name, and the module whose `started` begins each."""
+"""Engines by name, with the module whose `open_engine` starts each."""
 
 
 @dataclass(frozen=True, eq=False)
 class Analysis:
-    """The estimates of one question, one for each stratum, and how they are to be shown."""
+    """The estimates of one question, one for each stratum, and how they are shown."""
 
     collection: Collection
     question: Question
@@ -51,23 +51,23 @@ class Analysis:
     by: str | None
     view: View
     together: tuple[str, ...] = ()
-    """Values whose share together is told as well."""
+    """Values whose joint share is shown as well."""
     repeated: int | None = None
-    """How many reports were left out since their ids had occurred; None if nobody asked."""
+    """The number of reports left out since their ids had occurred; None if not asked for."""
 
     @property
     def reports(self) -> int:
-        """How many reports were counted."""
+        """The number of reports counted."""
         return sum(summary.reports for summary in self.totals.summaries.values())
 
     def summary(self) -> Summary:
-        """The counts behind the one estimate there is."""
+        """Return the counts behind the one estimate there is."""
         if self.by is not None:
             raise InputError(f"a saved summary holds no groups; got --by {self.by}")
         return self.totals.summaries[None]
 
     def columns(self) -> Columns:
-        """A row for each estimate; with strata, each says to which it belongs."""
+        """Return a row for each estimate; with strata, each names its stratum."""
         whole: Columns = {}
         for stratum, result in self.estimates.items():
             columns = result.columns(self.view)
@@ -79,7 +79,7 @@ class Analysis:
         return whole
 
     def to_dict(self) -> dict[str, object]:
-        """Everything as plain data for JSON: {"reports": n, "estimates": [...], ...}."""
+        """Return everything as plain data for JSON: {"reports": n, "estimates": [...], ...}."""
         first = next(iter(self.estimates.values()))
         view, columns = self.view.filed(first.LISTING), self.columns()
         facts: dict[str, object] = {
@@ -97,14 +97,14 @@ class Analysis:
             "covers": first.covers(view),
         }
         if self.by is None:
-            facts |= self._beside(first)
+            facts |= self._extra_fields(first)
         else:
             facts["by"] = self.by
             facts["strata"] = [
                 {
                     "stratum": stratum,
                     "reports": e.reports,
-                    **self._beside(e),
+                    **self._extra_fields(e),
                 }
                 for stratum, e in self.estimates.items()
             ]
@@ -112,19 +112,19 @@ class Analysis:
         return {**facts, "estimates": rows}
 
     def _names(self) -> dict[str, object]:
-        """What the reports answer."""
+        """Return the fields that name the question."""
         return {"question": self.question.id}
 
     def _title(self) -> str:
-        """What a picture is called."""
+        """Return the title of a chart."""
         return self.question.text or self.question.id
 
     def _heading(self) -> str:
-        """What stands above the tables; nothing where their rows say it all."""
+        """Return the heading of the tables; empty if their rows say it all."""
         return f"{self.question.id}: {self.question.text}" if self.question.text else ""
 
-    def _left_out(self) -> list[str]:
-        """Which reports were not counted, a sentence for each reason."""
+    def _omissions(self) -> list[str]:
+        """Return a sentence for each reason why reports were not counted."""
         found = []
         if self.totals.skipped:
             found.append(f"{self.totals.skipped:,} invalid reports were left out")
@@ -132,8 +132,8 @@ class Analysis:
             found.append(f"{self.repeated:,} repeated reports were left out")
         return found
 
-    def _beside(self, result: Any) -> dict[str, object]:
-        """What there is to say of an estimate beside its rows."""
+    def _extra_fields(self, result: Any) -> dict[str, object]:
+        """Return the fields of an estimate beside its rows."""
         share = self._share(result)
         told: dict[str, object] = {} if share is None else {"share": share.to_dict()}
         told["explanation"] = [*result.details(self.view), *result.warnings]
@@ -149,7 +149,7 @@ class Analysis:
         return share
 
     def to_csv(self) -> str:
-        """The estimates as CSV text, in full precision."""
+        """Return the estimates as CSV text, in full precision."""
         return csv_text(self.columns())
 
     def table(self, explain: bool = False) -> str:
@@ -160,7 +160,7 @@ class Analysis:
             share = self._share(result)
             text = mark + result.table(self.view) + ("" if share is None else f"\n{share}")
             blocks.append(f"{text}\n\n{result.explain(self.view)}" if explain else text)
-        return "\n\n".join([*blocks, *self._left_out()])
+        return "\n\n".join([*blocks, *self._omissions()])
 
     def plot(self, path: PathLike) -> None:
         """Draw the estimates into a file (.html, .png or .svg)."""
@@ -176,12 +176,12 @@ class Analysis:
 
 
 def stratum_name(stratum: Stratum) -> str:
-    """What a stratum is called in tables and charts."""
+    """Return the name of a stratum in tables and charts."""
     return "(not known)" if stratum is None else str(stratum)
 
 
-class Chosen(TypedDict, total=False):
-    """Which reports are counted, and where: what `count` takes."""
+class CountOptions(TypedDict, total=False):
+    """The selection of reports and the engine, as options of `count`."""
 
     question: str | None
     engine: str | Engine | AbstractContextManager[Engine]
@@ -201,19 +201,19 @@ def analyse(
     together: Sequence[str] = (),
     candidates: PathLike | Sequence[str] | None = None,
     options: Mapping[str, Any] | None = None,
-    **chosen: Unpack[Chosen],
+    **chosen: Unpack[CountOptions],
 ) -> Analysis:
     """Estimate one question from a reports file, a folder of them or a saved summary.
 
     Without `question` it is the one that the reports name. `by` and `window` choose among
     reports; a summary has nothing left to choose from. `distinct_ids` counts reports of equal
-    ids once. A text question needs `candidates`, words or a file of them; `view` is how the
-    answers are to be shown, `together` are values whose joint share is told too, `options` are
+    ids once. A text question needs `candidates`, words or a file of them; `view` says how the
+    estimates are shown, `together` are values whose joint share is shown too, `options` are
     those of the method. `engine` is "local", "spark" (on this machine) or an engine, such as a
     `rumor.analysis.engines.spark.engine.SparkEngine` of your session; one that has yet to be
     started is when the rest has been checked.
     """
-    collection, question = opened(collection_file), chosen.get("question")
+    collection, question = as_collection(collection_file), chosen.get("question")
     if question is not None or len(collection.questions) == 1:
         asked_kind = KINDS[collection.question(question).kind]
         checked_choice("method", asked_kind.resolve_method(method), asked_kind.methods())
@@ -226,7 +226,7 @@ def analyse(
         settings = {**known, **(options or {})}
         estimates = {
             stratum: kind.estimate(
-                asked.mechanism, _material(stratum, summary, counted.kept), method, settings
+                asked.mechanism, _estimation_data(stratum, summary, counted.kept), method, settings
             )
             for stratum, summary in totals.summaries.items()
         }
@@ -236,14 +236,14 @@ def analyse(
     )
 
 
-def opened(collection: PathLike | Collection) -> Collection:
-    """A collection, or the one in a file."""
+def as_collection(collection: PathLike | Collection) -> Collection:
+    """Return `collection`, loaded if it is a file."""
     return collection if isinstance(collection, Collection) else Collection.load(collection)
 
 
 @dataclass(frozen=True)
-class Counted:
-    """The reports of one question, counted; `kept` are the reports where they can be read again."""
+class CountedReports:
+    """The counts of one question; `kept` are the reports if they can be read again."""
 
     question: Question
     totals: Totals
@@ -263,11 +263,11 @@ def count(
     distinct_ids: bool = False,
     skip_invalid: bool = False,
     on_progress: Progress | None = None,
-) -> Iterator[Counted]:
+) -> Iterator[CountedReports]:
     """Count one question's reports, stratum by stratum; see `analyse`."""
     asked = None if question is None else collection.question(question)
     if by is not None:
-        check_apart(collection.ask, [each.id for each in collection.questions], by)
+        check_asked_together(collection.ask, [each.id for each in collection.questions], by)
     if isinstance(engine, str):
         checked_engine(engine)
     with ExitStack() as stack:
@@ -289,7 +289,7 @@ def count(
             source = _source(path, collection, asked, by=by, window=window, ids=distinct_ids)
             asked = source.question
             # Everything else has been checked: starting an engine may take a while.
-            runner = stack.enter_context(_started(engine))
+            runner = stack.enter_context(_as_engine(engine))
             if distinct_ids and isinstance(source, ParquetSource):
                 repeated = leave_out_repeated(source, runner)
             totals = summarize(
@@ -308,8 +308,8 @@ def count(
                 f"an estimate needs at least one report; got none in {str(path)!r}"
                 + ("" if window == (None, None) else " of these days")
             )
-        totals = Totals(dict(sorted(found.items(), key=_in_order)), totals.skipped)
-        yield Counted(asked, totals, repeated, kept)
+        totals = Totals(dict(sorted(found.items(), key=_stratum_order)), totals.skipped)
+        yield CountedReports(asked, totals, repeated, kept)
 
 
 def _source(
@@ -321,9 +321,9 @@ def _source(
     window: Days,
     ids: bool,
 ) -> QuestionSource:
-    """The source at a path; one that exists makes its own choice among its reports."""
+    """Return the source at `path`; one that exists makes its own selection."""
     if not isinstance(path, QuestionSource):
-        place = _of_question(path, collection, asked)
+        place = _question_folder(path, collection, asked)
         return ParquetSource(place, collection, asked, by=by, window=window)
     if by is not None or window != (None, None) or ids:
         raise InputError(
@@ -338,46 +338,50 @@ def _source(
 def stored_reports(
     path: PathLike, collection: Collection, question: str | None, window: Days
 ) -> ParquetSource:
-    """The reports of a question in a file or folder, in these days."""
+    """Return the reports of a question in a file or folder, within the days of `window`."""
     asked = None if question is None else collection.question(question)
-    return ParquetSource(_of_question(path, collection, asked), collection, asked, window=window)
+    return ParquetSource(
+        _question_folder(path, collection, asked), collection, asked, window=window
+    )
 
 
-def _of_question(path: PathLike, collection: Collection, asked: Question | None) -> PathLike:
-    """Where the reports of a question are in a folder that `rumor export` wrote."""
+def _question_folder(path: PathLike, collection: Collection, asked: Question | None) -> PathLike:
+    """Return the folder of a question's reports in a folder that `rumor export` wrote."""
     if asked is None and len(collection.questions) == 1:
         asked = collection.questions[0]
     exported = None if asked is None else Path(path) / f"question={asked.id}"
     return path if exported is None or not exported.is_dir() else exported
 
 
-def _material(stratum: Stratum, summary: Summary, kept: KeptReports | None) -> Summary | Material:
-    """What there is to estimate from: counts and, where they are kept, the reports behind them."""
+def _estimation_data(
+    stratum: Stratum, summary: Summary, kept: KeptReports | None
+) -> Summary | Material:
+    """Return the counts and, if they are kept, the reports behind them."""
     return summary if kept is None else Material(summary, kept.passes(stratum, summary.reports))
 
 
 def checked_engine(name: str) -> str:
-    """The name of an engine."""
+    """Return `name` if an engine has it."""
     return checked_choice("an engine", name, tuple(ENGINES))
 
 
-def _started(
+def _as_engine(
     engine: str | Engine | AbstractContextManager[Engine],
 ) -> AbstractContextManager[Engine]:
     if isinstance(engine, str):
-        return chosen_engine(engine)
+        return open_engine(engine)
     return engine if isinstance(engine, AbstractContextManager) else nullcontext(engine)
 
 
 @contextmanager
-def chosen_engine(
+def open_engine(
     name: str,
     master: str | None = None,
     on_status: Callable[[Any], None] | None = None,
 ) -> Iterator[Engine]:
-    """The engine of this name; Spark is started where `master` says, and ends with the block."""
+    """Yield the engine called `name`; Spark starts at `master` and ends with the block."""
     module = importlib.import_module(ENGINES[checked_engine(name)])
-    with module.started(master, on_status) as engine:
+    with module.open_engine(master, on_status) as engine:
         yield engine
 
 
@@ -398,8 +402,8 @@ def _question_of(
     return collection.question(summary.question)
 
 
-def _in_order(item: tuple[Stratum, Summary]) -> tuple[bool, bool, int, str]:
-    """Strata by number or name, the unknown one last."""
+def _stratum_order(item: tuple[Stratum, Summary]) -> tuple[bool, bool, int, str]:
+    """Return a sort key for strata: by number or name, the unknown one last."""
     stratum = item[0]
     number = stratum if isinstance(stratum, int) else 0
     return stratum is None, isinstance(stratum, str), number, str(stratum)

@@ -1,4 +1,4 @@
-"""From paths to answers in Python: `rumor.load` and `rumor.estimate` find what the commands find.
+"""Files to estimates in Python: `rumor.load` and `rumor.estimate` find what the commands find.
 
 A collection may be given as a file or as a `Collection`; reports as a file, a folder of them, a
 folder that `rumor export` wrote, a saved summary, or in memory.
@@ -44,8 +44,8 @@ def estimate_of_collection(
     engine: Any = "local",
     **options: Any,
 ) -> Any:
-    """The estimate of one question; `by` a public column, one for each of its values by name."""
-    from rumor.analysis.estimate import analyse, opened, stratum_name
+    """Estimate one question; with `by`, return one estimate for each value of that column."""
+    from rumor.analysis.estimate import analyse, as_collection, stratum_name
 
     if not isinstance(data, (str, os.PathLike)):
         if by is not None or window != (None, None) or distinct_ids or skip_invalid:
@@ -53,7 +53,7 @@ def estimate_of_collection(
                 "groups, days, ids and invalid reports are chosen among reports in files; "
                 "got reports in memory"
             )
-        asked = opened(collection).question(question)
+        asked = as_collection(collection).question(question)
         words: dict[str, Any] = {} if candidates is None else {"candidates": candidates}
         return of_mechanism(asked.mechanism, data, method=method, **words, **options)
     found = analyse(
@@ -83,16 +83,16 @@ def load(
     distinct_ids: bool = False,
     skip_invalid: bool = False,
 ) -> Any:
-    """A collection's file as a `Collection`, a saved summary as a `Summary`.
+    """Load a collection's file as a `Collection`, or a saved summary as a `Summary`.
 
     With `reports` beside a collection, the `Summary` of one question's reports there: a file, a
     folder or a saved summary, found and checked as `rumor estimate` does.
     """
     if reports is not None:
-        from rumor.analysis.estimate import count, opened
+        from rumor.analysis.estimate import as_collection, count
 
         with count(
-            opened(path),
+            as_collection(path),
             reports,
             question=question,
             window=window,
@@ -104,7 +104,7 @@ def load(
         return path
     if Path(path).suffix.lower() == ".parquet" or Path(path).is_dir():
         raise InputError(
-            f"reports say nothing without their collection: rumor.load(collection, reports); "
+            f"reports need their collection: rumor.load(collection, reports); "
             f"got {str(path)!r} alone"
         )
     return Summary.load(path) if Summary.is_file(path) else Collection.load(path)

@@ -1,8 +1,8 @@
-"""Reports of two questions joined person by person, where the collection declared it.
+"""Linked reports of two questions: joined person by person, where the collection declared it.
 
-Whose reports are whose is told by a public column that both files have (`rumor privatize --keep`).
-Who is in one of the files alone says nothing of how answers go together, and is left out and
-counted; a person who is in a file twice is refused, since nobody knows which report is theirs.
+A public column of both files identifies the person of a report (`rumor privatize --keep`).
+People in only one of the files are left out and counted; a person who is in a file twice is
+refused, since nobody knows which report is theirs.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rumor.analysis.counting import Totals
-from rumor.analysis.estimate import Analysis, opened
+from rumor.analysis.estimate import Analysis, as_collection
 from rumor.analysis.sources import ParquetSource
 from rumor.contract.collection import Collection, Question
 from rumor.contract.linking import Linked, table_kind
@@ -31,23 +31,23 @@ from rumor.results.view import View
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LinkedAnalysis(Analysis):
-    """The table of two questions that were asked apart, and how it is to be shown."""
+    """The table of two questions that were asked apart, and how it is shown."""
 
     partner: Question
     """The question of the columns; that of the rows is `question`."""
     on: str
-    """The column that tells whose reports are whose."""
+    """The public column that identifies a person in both files."""
     alone: dict[str, int]
-    """For each question, how many reports had no partner and were left out."""
+    """The number of reports of each question that had no partner and were left out."""
 
     @property
     def reports(self) -> int:
-        """How many people have a report of each."""
+        """The number of people with a report of each question."""
         return int(self.estimates[None].reports)
 
     def summary(self) -> Summary:
-        """There is none: counts of either question do not tell who gave them."""
-        raise InputError("a saved summary holds one question; got reports of two that were joined")
+        """Refuse: counts of either question do not say which reports belong together."""
+        raise InputError("a saved summary holds one question; got linked reports of two")
 
     def _names(self) -> dict[str, object]:
         ids = [self.question.id, self.partner.id]
@@ -60,9 +60,9 @@ class LinkedAnalysis(Analysis):
         lines = [f"{q.id}: {q.text}" for q in (self.question, self.partner) if q.text]
         return "\n".join(lines)
 
-    def _left_out(self) -> list[str]:
+    def _omissions(self) -> list[str]:
         alone = [f"{count:,} reports of {id}" for id, count in self.alone.items()]
-        return [*super()._left_out(), f"{' and '.join(alone)} had no partner and were left out"]
+        return [*super()._omissions(), f"{' and '.join(alone)} had no partner and were left out"]
 
 
 def analyse_linked(
@@ -77,13 +77,13 @@ def analyse_linked(
     view: View | None = None,
     together: Sequence[str] = (),
 ) -> LinkedAnalysis:
-    """The table of two linked questions, from a reports file (or a folder of them) of each.
+    """Estimate the table of two linked questions, from a reports file (or folder) of each.
 
     `on` is a public column that both have, with another value for each person. The files may be
     given in any order; which question is rows is as the collection declares it.
     """
-    collection = opened(collection_file)
-    ids = _declared(collection)
+    collection = as_collection(collection_file)
+    ids = _linked_questions(collection)
     checked_choice("method", method, table_kind(collection.question(ids[0])).methods())
     sources = [_source(place, collection, window) for place in (path, linked)]
     named = {source.question.id: source for source in sources}
@@ -93,43 +93,45 @@ def analyse_linked(
             f"linked reports must be of {ids[0]!r} and {ids[1]!r}, a file (or folder) of each; "
             f"got reports of {got}"
         )
-    first, second = (_people(named[id], on, skip_invalid) for id in ids)
-    return _joined(collection, ids, on, (first, second), method, view or View(), together)
+    first, second = (_read_reports(named[id], on, skip_invalid) for id in ids)
+    return _join(collection, ids, on, (first, second), method, view or View(), together)
 
 
-def _declared(collection: Collection) -> Linked:
-    """The two questions whose reports may be joined."""
+def _linked_questions(collection: Collection) -> Linked:
+    """Return the ids of the two questions whose reports may be joined."""
     if collection.linked is None:
         raise InputError(
-            f"reports of two questions are joined only where the people who answered were told "
-            f"(linked = [...] in the collection); {collection.name!r} does not say so"
+            f"reports of two questions can be linked only if the collection declares it "
+            f"(linked = [...]); {collection.name!r} does not"
         )
     return collection.linked
 
 
 def _source(path: PathLike, collection: Collection, window: Days) -> ParquetSource:
     if Summary.is_file(path):
-        raise InputError(f"reports are joined one by one; got a summary, {str(path)!r}")
+        raise InputError(
+            f"linking needs the single reports of both questions; got the summary {str(path)!r}"
+        )
     return ParquetSource(path, collection, window=window)
 
 
 @dataclass(frozen=True)
-class _People:
-    """Everybody's report of one question, and whose it is."""
+class _RespondentReports:
+    """The reports of one question, one for each person, with the person's value."""
 
     question: Question
     whose: pa.Array
     reports: Reports
     nobodys: int
-    """Reports without a value in the column."""
+    """The number of reports without a value in the column."""
     skipped: int
-    """Invalid ones, left out."""
+    """The number of invalid reports, which were left out."""
 
 
-def _people(source: ParquetSource, on: str, skip_invalid: bool) -> _People:
-    """The reports of a source with what tells people apart, every person once."""
+def _read_reports(source: ParquetSource, on: str, skip_invalid: bool) -> _RespondentReports:
+    """Return the reports of a source with the values that identify people, each person once."""
     question = source.question
-    batches = list(source.beside(on))
+    batches = list(source.with_column(on))
     if not any(len(own) for own, _ in batches):
         raise InputError(
             f"{source.files[0].path}: joining needs reports of these days; got none of "
@@ -148,7 +150,7 @@ def _people(source: ParquetSource, on: str, skip_invalid: bool) -> _People:
         validity.require(f"reports of {question.id!r}")
     known = np.asarray(whose.is_valid())
     kept = np.flatnonzero(validity.valid & known)
-    return _People(
+    return _RespondentReports(
         question,
         whose.take(pa.array(kept)),
         reports[kept],
@@ -157,16 +159,16 @@ def _people(source: ParquetSource, on: str, skip_invalid: bool) -> _People:
     )
 
 
-def _joined(
+def _join(
     collection: Collection,
     ids: Linked,
     on: str,
-    people: tuple[_People, _People],
+    people: tuple[_RespondentReports, _RespondentReports],
     method: str,
     view: View,
     together: Sequence[str],
 ) -> LinkedAnalysis:
-    """The estimate of those who are in both."""
+    """Estimate from the people who are in both files."""
     first, second = people
     if first.whose.type != second.whose.type:
         raise InputError(

@@ -1,6 +1,6 @@
-"""Whether groups are of different people: what a contract tells, and what it leaves to say.
+"""Checks that groups are of different people, as far as a contract tells.
 
-Differences, sums over sources and trends take groups for independent samples. A contract says how
+Differences, combinations and trends treat groups as independent samples. A contract says how
 often a person answers and whether their answers share permanent noise.
 """
 
@@ -11,9 +11,10 @@ from rumor.core.errors import InputError
 
 
 def require_different(question: Question, what: str, said: bool) -> list[str]:
-    """Refuse memoised answers of the same people as independent samples; what else to note.
+    """Refuse groups whose people share memoised answers; return what else to note.
 
-    `what` are the groups between which people may go, such as days; `said`, that nobody did.
+    `what` names the groups that a person may be in several of, such as days; `said` states that
+    nobody is.
     """
     if said or not _again(question):
         return []
@@ -33,7 +34,7 @@ def require_different(question: Question, what: str, said: bool) -> list[str]:
 
 
 def repeated_within(question: Question, said: bool) -> list[str]:
-    """A note where one person may count more than once within a group."""
+    """Return a note if one person may count more than once within a group."""
     if said or not _again(question):
         return []
     return [

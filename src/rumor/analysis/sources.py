@@ -1,7 +1,7 @@
-"""Where reports are read from: arrays in memory, and Parquet files or folders of them.
+"""Sources of reports: arrays in memory, and Parquet files or folders of them.
 
 Parquet is read by row groups, of which each worker takes one at a time, and a row group in
-batches: files larger than memory, and row groups larger than memory, are no matter.
+batches, so files and row groups may be larger than memory.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from rumor.analysis.engines.base import Batch, Stratum
 from rumor.contract.collection import Collection, Question
 from rumor.contract.report_file import (
     DAMAGE,
-    OF_WHAT,
+    PROVENANCE_COLUMNS,
     ReportFile,
-    damaged,
+    damaged_file_error,
     find_files,
     report_bytes,
 )
@@ -39,11 +39,11 @@ BATCH_BYTES = 1 << 21
 _SPLIT_BYTES = 1 << 25
 _MIN_BATCH_ROWS = 1024
 _BUFFER_BYTES = 1 << 20
-_NOT_PUBLIC = ("id", "report", *OF_WHAT)
+_NOT_PUBLIC = ("id", "report", *PROVENANCE_COLUMNS)
 
 
 def batch_rows(rows: int, width: int, size: int, counters: int = 0) -> int:
-    """How many of `rows` reports to take at a time: about `size` bytes, all batches alike.
+    """Return how many of `rows` reports to take at a time: about `size` bytes, all alike.
 
     At least as many rows as counters, since a batch is counted into fresh ones; a multiple
     of 64, so that every batch of a buffer is aligned to words.
@@ -54,7 +54,7 @@ def batch_rows(rows: int, width: int, size: int, counters: int = 0) -> int:
 
 
 @dataclass(frozen=True)
-class _MemoryPart:
+class _MemoryPartition:
     reports: Reports
 
     @property
@@ -66,17 +66,17 @@ class _MemoryPart:
 
 
 class MemorySource:
-    """Reports that are already here, as an array (n, width)."""
+    """Reports in memory, as an array (n, width)."""
 
     def __init__(self, reports: Reports) -> None:
         self._reports = reports
 
-    def parts(self) -> Sequence[_MemoryPart]:
-        """Slices of the array, one batch each."""
+    def parts(self) -> Sequence[_MemoryPartition]:
+        """Return slices of the array, one batch each."""
         count, width = self._reports.shape
         size = batch_rows(count, width, BATCH_BYTES)
         slices = (self._reports[start : start + size] for start in range(0, count, size))
-        return [_MemoryPart(piece) for piece in slices]
+        return [_MemoryPartition(piece) for piece in slices]
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class _RowGroup:
     """The numbers of rows to leave out, in ascending order."""
 
     def __getstate__(self) -> dict[str, object]:
-        # To other machines goes only where to read: they read the footer themselves.
+        # Other machines get the place alone and read the footer themselves.
         return {**self.__dict__, "footer": None}
 
     def batches(self) -> Iterator[Batch]:
@@ -102,19 +102,19 @@ class _RowGroup:
             strata = rows.column(self.by) if self.by else None
             yield from split_strata(report_bytes(rows.column("report")), strata, str(self.path))
 
-    def beside(self, column: str) -> Iterator[tuple[pa.Array, Reports]]:
-        """A column of the selected rows, and their reports."""
+    def with_column(self, column: str) -> Iterator[tuple[pa.Array, Reports]]:
+        """Yield a column of the selected rows, and their reports."""
         for _, rows in self._read("report", column):
             yield _plain(rows.column(column)), report_bytes(rows.column("report"))
 
     def ids(self) -> Iterator[tuple[Rows, Reports]]:
-        """The numbers of the selected rows, and their ids."""
+        """Yield the numbers of the selected rows, and their ids."""
         for (start, chosen), rows in self._read("id"):
             numbers = np.arange(len(rows)) if chosen is None else np.flatnonzero(chosen)
             yield start + numbers, report_bytes(rows.column("id"))
 
     def _read(self, *wanted: str) -> Iterator[tuple[tuple[int, Mask | None], pa.RecordBatch]]:
-        """The selected rows of these columns; the number of the first, and which were chosen."""
+        """Yield the selected rows of these columns, with the first's number and the selection."""
         columns, start = [*wanted, *(["day"] if self.window else [])], 0
         try:
             # A ParquetFile belongs to one thread; the footer is shared and not read again.
@@ -134,15 +134,15 @@ class _RowGroup:
                 f"on {socket.gethostname()} it is not there"
             ) from None
         except DAMAGE:
-            raise damaged(self.path) from None
+            raise damaged_file_error(self.path) from None
         except InputError as problem:
             raise InputError(f"{self.path}: {problem}") from None
 
     def _chosen(self, start: int, rows: pa.RecordBatch) -> Mask | None:
-        """Which of some rows are selected; None for all of them."""
+        """Return which of some rows are selected; None for all of them."""
         chosen = None
         if self.window is not None:
-            inside = within(rows.column("day"), self.window)
+            inside = days_within(rows.column("day"), self.window)
             chosen = np.array(inside.to_numpy(zero_copy_only=False), dtype=np.bool_)
         if self.left_out is not None:
             first, last = np.searchsorted(self.left_out, [start, start + len(rows)])
@@ -151,16 +151,16 @@ class _RowGroup:
         return chosen
 
 
-class IdPart(Protocol):
-    """A part whose reports have ids."""
+class IdPartition(Protocol):
+    """A partition whose reports have ids."""
 
     @property
     def rows(self) -> int:
-        """How many reports it holds, before any selection."""
+        """The number of reports in it, before any selection."""
         ...
 
     def ids(self) -> Iterator[tuple[Rows, Reports]]:
-        """The numbers of the selected rows, and their ids."""
+        """Yield the numbers of the selected rows, and their ids."""
         ...
 
 
@@ -182,7 +182,7 @@ class ParquetSource:
     ) -> None:
         self.files = find_files(path)
         named = self.files[0].question if question is None else question.id
-        self.question: Question = question or _asked(self.files[0], collection, named)
+        self.question: Question = question or _question_of_file(self.files[0], collection, named)
         for file in self.files:
             file.require(collection, self.question)
             if by is not None:
@@ -192,22 +192,22 @@ class ParquetSource:
 
     @property
     def reports(self) -> int:
-        """How many reports the files hold, before any selection."""
+        """The number of reports in the files, before any selection."""
         return sum(file.footer.num_rows for file in self.files)
 
-    def beside(self, column: str) -> Iterator[tuple[pa.Array, Reports]]:
-        """A public column and the reports next to it, some rows at a time."""
+    def with_column(self, column: str) -> Iterator[tuple[pa.Array, Reports]]:
+        """Yield a public column and the reports beside it, some rows at a time."""
         for file in self.files:
             _check_public(file, column, "what reports are joined on")
         for part in self.parts():
-            yield from part.beside(column)
+            yield from part.with_column(column)
 
     def leave_out(self, rows: Mapping[int, Rows]) -> None:
-        """Leave out these rows of these parts, numbered as in `parts` and in ascending order."""
+        """Leave out `rows` of each partition, numbered as in `parts`, in ascending order."""
         self._left_out = rows
 
     def parts(self) -> Sequence[_RowGroup]:
-        """The row groups that may hold selected reports."""
+        """Return the row groups that may hold selected reports."""
         mechanism = self.question.mechanism
         size = BATCH_BYTES if self._by is None else _SPLIT_BYTES
         parts: list[_RowGroup] = []
@@ -229,12 +229,12 @@ class ParquetSource:
         return parts
 
 
-def _asked(file: ReportFile, collection: Collection, named: str) -> Question:
-    """The question that a file names, if the collection has it."""
+def _question_of_file(file: ReportFile, collection: Collection, named: str) -> Question:
+    """Return the question that a file names, if the collection has it."""
     for question in collection.questions:
         if question.id == named:
             return question
-    # Of another collection, most likely: that is the better sentence.
+    # The file is most likely of another collection, for which `require` has the better error.
     file.require(collection, collection.questions[0])
     raise AssertionError("unreachable")
 
@@ -261,7 +261,7 @@ def _check_public(file: ReportFile, by: str, what: str) -> None:
 
 
 def checked_window(window: Days) -> Days:
-    """A window whose days are in order."""
+    """Return `window` if its days are in order."""
     first, last = window
     if first is not None and last is not None and first > last:
         raise InputError(f"the first day must not be after the last; got {first} and {last}")
@@ -269,7 +269,7 @@ def checked_window(window: Days) -> Days:
 
 
 def _share_inside(group: pq.RowGroupMetaData, window: Days) -> str:
-    """Whether "all", "none" or "some" of a row group's days lie within the window."""
+    """Return whether "all", "none" or "some" of a row group's days lie within the window."""
     first, last = window
     if first is None and last is None:
         return "all"
@@ -284,8 +284,8 @@ def _share_inside(group: pq.RowGroupMetaData, window: Days) -> str:
     return "all" if inside else "some"
 
 
-def within(days: pa.Array, window: Days) -> pa.Array:
-    """Which days lie within a window that has an end at least."""
+def days_within(days: pa.Array, window: Days) -> pa.Array:
+    """Return which days lie within a window that has at least one end."""
     first, last = window
     bounds = []
     if first is not None:
@@ -296,7 +296,7 @@ def within(days: pa.Array, window: Days) -> pa.Array:
 
 
 def split_strata(reports: Reports, strata: pa.Array | None, origin: str) -> Iterator[Batch]:
-    """Reports as batches, one for each stratum."""
+    """Yield reports as batches, one for each stratum."""
     if not len(reports):
         return
     if strata is None:
@@ -307,7 +307,7 @@ def split_strata(reports: Reports, strata: pa.Array | None, origin: str) -> Iter
 
 
 def _groups(column: pa.Array) -> Iterator[tuple[Stratum, Rows]]:
-    """Each distinct value of a column with the indices of its rows, in a fixed order."""
+    """Yield each distinct value of a column with the indices of its rows, in a fixed order."""
     coded = _plain(column).dictionary_encode()
     codes = pc.fill_null(coded.indices, -1).to_numpy(zero_copy_only=False)
     order = np.argsort(codes, kind="stable")

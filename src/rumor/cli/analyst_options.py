@@ -126,7 +126,7 @@ def weighed(
 ) -> None:
     """`rumor estimate --weights`: groups weighted to a population."""
     from rumor.analysis.combine.method import weigh_reports
-    from rumor.analysis.compare.method import Stored
+    from rumor.analysis.compare.method import ReportSelection
     from rumor.core.errors import InputError
 
     if how.method != "auto" or how.option or written.save_summary is not None:
@@ -145,6 +145,6 @@ def weighed(
         how.assume,
     )
     with counted.counting() as counting:
-        stored = Stored(collection, reports, question, counting=counting)
+        stored = ReportSelection(collection, reports, question, counting=counting)
         found = weigh_reports(stored, rows.weights, by=rows.by, of=view.of)
     OutputFiles(written.plot, written.csv, as_json).deliver(found, view, title=found.heading)

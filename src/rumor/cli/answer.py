@@ -22,7 +22,7 @@ from rumor.cli.options import AsJson, argument, opt, option
 from rumor.core.errors import AnswerError, InputError
 
 if TYPE_CHECKING:
-    from rumor.client.pins import Change
+    from rumor.client.pins import CeilingIncrease
     from rumor.contract.collection import Collection, Question
 
 _MANY_DIGITS = 1000
@@ -112,11 +112,11 @@ def answer(
         nothing = piped is not None and not piped.strip()
         given, asked = {}, None
         if not nothing:
-            asked = client.asked()
-            client.check_asked(named)  # before anything is typed
+            asked = client.assignment()
+            client.check_assigned(named)  # before anything is typed
             if asked.in_words():
                 print(asked.in_words(), file=sys.stderr)
-            if (joined := collection_promise(client.collection()).joined()) is not None:
+            if (joined := collection_promise(client.collection()).linking_in_words()) is not None:
                 print(joined, file=sys.stderr)
             given = _answers(client.collection(), named or asked.questions, piped)
         if not given and terms.invitation is not None:
@@ -125,9 +125,10 @@ def answer(
         spent = client.spent
     if as_json:
         drawn = {} if asked is None else {"asked": asked.questions}
-        print_json({**vars(receipt), "spent": spent, **drawn})
+        facts = {{"notes": "told"}.get(name, name): value for name, value in vars(receipt).items()}
+        print_json({**facts, "spent": spent, **drawn})
     else:
-        for note in receipt.told:
+        for note in receipt.notes:
             print(note)
         sent = f"{receipt.sent} report{'s'[: receipt.sent != 1]} sent"
         print(f"{sent}, {receipt.waiting} pending; total epsilon spent: {spent:.4g}")
@@ -137,7 +138,7 @@ def answer(
         raise typer.Exit(1)
 
 
-def _agreed(agree: bool, change: Change) -> bool:
+def _agreed(agree: bool, change: CeilingIncrease) -> bool:
     """Whether the person agrees: said beforehand, or asked on the terminal."""
     if agree or not sys.stdin.isatty():
         return agree

@@ -85,7 +85,7 @@ def _revise(store: Store, path: str, yes: bool) -> str:
     store.register(contract, revise=True)
     done = f"{contract.digest} is now the contract of series {contract.series!r}"
     try:
-        series[-1].way.check_kept(contract.way, contract.series)
+        series[-1].sender_anonymity.check_not_weaker(contract.sender_anonymity, contract.series)
     except InputError as problem:
         return f"{done}\nDevices that answered before will not take it: {problem}"
     return done

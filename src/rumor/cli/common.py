@@ -122,7 +122,7 @@ def started_engine(
     name: str, master: str | None
 ) -> Iterator[tuple[Callable[[], Any], Callable[[int, int | None], None]]]:
     """What starts an engine, and a bar while it counts, with what the engine says of itself."""
-    from rumor.analysis.estimate import checked_engine, chosen_engine
+    from rumor.analysis.estimate import checked_engine, open_engine
 
     checked_engine(name)
     note = ""
@@ -133,7 +133,7 @@ def started_engine(
 
     with noted_progress("counting") as update:
         yield (
-            lambda: chosen_engine(name, master, tell),
+            lambda: open_engine(name, master, tell),
             lambda done, total: update(done, total, note),
         )
 

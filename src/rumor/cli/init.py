@@ -52,12 +52,12 @@ def init(
     """
     from pathlib import Path
 
-    from rumor.contract.drafting import PUBLIC, Draft, questions_of
+    from rumor.contract.drafting import PUBLIC, Draft, draft_questions
     from rumor.core.files import write_whole
 
     check_new_collection(file)
     if table is not None:
-        found = questions_of(table, 1.0 if said.epsilon is None else said.epsilon)
+        found = draft_questions(table, 1.0 if said.epsilon is None else said.epsilon)
         title = said.name or Path(table).stem.replace("_", " ").capitalize()
         people, person = said.users or 10_000, said.contact or "privacy@example.org"
         made = Draft(title, person, people, found, PUBLIC)

@@ -120,21 +120,21 @@ def _keys(collection: str, keys: str, url: str | None) -> dict[str, object]:
     with readable("a collection file", path):
         text = path.read_text(encoding="utf-8")
     try:
-        wish = tomllib.loads(text)
+        spec = tomllib.loads(text)
     except ValueError as problem:
         raise InputError(f"a collection must be valid TOML; {problem}") from None
-    if wish.get("admission") != "blind":
+    if spec.get("admission") != "blind":
         raise InputError(
             f'keys need a collection with admission = "blind"; '
-            f"got {format_value(wish.get('admission', 'open'))}"
+            f"got {format_value(spec.get('admission', 'open'))}"
         )
-    if "issuer" in wish:
+    if "issuer" in spec:
         raise InputError(
             f"keys are written once; {collection!r} has an [issuer] already (take it out to write "
             f"it anew: what is in {keys!r} is kept)"
         )
     try:
-        open_one = Collection.resolve({**wish, "admission": "open"})
+        open_one = Collection.resolve({**spec, "admission": "open"})
     except InputError as problem:
         raise InputError(f"{collection}: {problem}") from None
     held = IssuerKeys.load(keys) if Path(keys).exists() else IssuerKeys(open_one.series, {})
@@ -180,14 +180,14 @@ def _invite(
 ) -> dict[str, object]:
     """Make invitations; the store keeps of each person what nobody can enrol with."""
     from rumor.contract.admission import new_invitation
-    from rumor.contract.issuing import enrolment_credential, person_of
+    from rumor.contract.issuing import credential_digest, enrolment_credential
 
     contract, out = _blind(collection), making.out
     if out is None:
         raise InputError("invitations need --out, the file to write them to; got none")
     handed_out.check(out)
     codes = [new_invitation(bound=not making.unbound) for _ in range(making.count)]
-    people = [person_of(enrolment_credential(contract, code)) for code in codes]
+    people = [credential_digest(enrolment_credential(contract, code)) for code in codes]
     with ending_cleanly(), made_store(store) as opened:
         opened.register(contract)
         for start in range(0, len(people), _CHUNK):

@@ -47,13 +47,13 @@ def regress(
     Example:
       rumor regress survey.toml reports.parquet "smokes ~ age + country"
     """
-    from rumor.analysis.compare.method import Counting, Stored
+    from rumor.analysis.compare.method import Counting, ReportSelection
     from rumor.analysis.regress.method import regress_reports
     from rumor.results.view import View
 
     view = View(level)
     written.check(collection, reports)
     counting = Counting(window=days.window(), skip_invalid=skip_invalid)
-    stored = Stored(collection, reports, explained.question, different_people, counting)
+    stored = ReportSelection(collection, reports, explained.question, different_people, counting)
     found = regress_reports(stored, formula, explained.reference)
     written.deliver(found, view, title=found.heading.split("\n")[0])

@@ -84,11 +84,11 @@ def _words(collection: Collection) -> str:
         f"  digest    {collection.digest}",
         f"  budget    {promise.in_words()}",
     ]
-    if (added := promise.added_up()) is not None:
+    if (added := promise.total_in_words()) is not None:
         lines.append(_aside("total", added))
-    if (asked := promise.asked()) is not None:
+    if (asked := promise.questions_in_words()) is not None:
         lines.append(f"  sampling  each respondent is asked {asked}")
-    if (joined := promise.joined()) is not None:
+    if (joined := promise.linking_in_words()) is not None:
         lines.append(_aside("linked", joined))
     if collection.series_epsilon is not None:
         lines.append(
@@ -104,7 +104,7 @@ def _words(collection: Collection) -> str:
     if collection.issuer is not None:
         lines.append(f"  issuer    {collection.issuer.url} (blind tokens)")
     for question, costs in zip(collection.questions, promise.questions, strict=True):
-        lines += ["", *_question(question, costs, promise.whom())]
+        lines += ["", *_question(question, costs, promise.respondents_in_words())]
     return "\n".join(lines)
 
 

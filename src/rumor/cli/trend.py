@@ -33,13 +33,13 @@ def trend(
     Example:
       rumor trend examples/browser.toml reports/ --every week --plot trend.html
     """
-    from rumor.analysis.compare.method import Stored
+    from rumor.analysis.compare.method import ReportSelection
     from rumor.analysis.trend.method import follow_reports
     from rumor.results.view import View
 
     view = View(level, rows=top)
     written.check(collection, reports)
     with counted.counting() as counting:
-        stored = Stored(collection, reports, question, different_people, counting)
+        stored = ReportSelection(collection, reports, question, different_people, counting)
         found = follow_reports(stored, every)
     written.deliver(found, view, title=found.heading)

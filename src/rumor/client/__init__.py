@@ -1,1 +1,1 @@
-"""What runs on a person's device: a secret, a ledger, and the reports made with them."""
+"""The code that runs on a respondent's device: secret, ledger, and the reports made with them."""

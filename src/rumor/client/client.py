@@ -1,13 +1,12 @@
 """The client of a collector: answers in, private reports out, each delivered exactly once.
 
-Everything that matters happens on the device. The contract is checked, the value is
-randomised, the cost is written to the ledger together with the report's bytes, and only
-then is anything sent. What cannot be sent stays on disk and goes out later, byte for byte
-the same under the same random id, so that sending again is always safe. Nothing is thrown
-away that was not acknowledged, whatever a collector says: what it refuses stays with the
-person, who can send the same bytes again, with another invitation where that was the reason,
-or take everything back. The one exception is a contract with turns: what was not sent before its
-turn was over is dropped, and the person is told.
+The device checks the contract, randomises the value, and writes the loss to the ledger together
+with the report's bytes; only then does it send anything. A report that cannot be sent stays on
+disk and goes out later with equal bytes and its random id, so that sending again is always safe.
+A report that was not acknowledged is kept, whatever a collector says: the person can send a
+refused report again, with another invitation if that was the reason, or withdraw everything. The
+one exception is a contract with turns: a report that was not sent before the end of its turn is
+dropped, and the person is told.
 """
 
 from __future__ import annotations
@@ -23,21 +22,22 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
-from rumor.client.asking import Asked
-from rumor.client.ledger import Envelope, Spending
+from rumor.client.assignment import Assignment
+from rumor.client.ledger import PendingReport, Spending
 from rumor.client.pins import Consent
-from rumor.client.purse import NoTokenError
 from rumor.client.respondent import Respondent
-from rumor.client.tables import Made
+from rumor.client.tables import WithdrawableReport
+from rumor.client.token_table import NoTokenError
 from rumor.client.transport import Refused, Transport, Unreachable
 from rumor.contract.collection import Collection
+from rumor.core.deprecation import old_names
 from rumor.core.errors import InputError, UnavailableError, format_value
 from rumor.core.files import OWNER_ONLY, Closing, write_whole
 
 _Found = TypeVar("_Found")
 _FIRST_DELAY, _LONGEST_DELAY = 0.25, 30.0
 _MOST_RECORDS, _MOST_BYTES = 1_000, 500_000
-# What a collector refuses, in a person's words; other refusals speak for themselves.
+# Refusals of a collector in a person's words; other refusals speak for themselves.
 _PLAIN = {
     "closed": "the collection is closed and takes no more reports; yours stay on this device, and "
     "you can take them back",
@@ -52,7 +52,7 @@ _GONE = (
     "the collector does not know this collection just now; if it was deleted, so were the reports, "
     "and if it comes back, they can be taken back then"
 )
-# Refusals whose reason may be the token: one that was spent names another report.
+# Refusals whose reason may be the token: a spent token names another report.
 _ADMITS_NOT = ("not-admitted", "id-conflict")
 _MOST_TOKENS = 50
 _NOT_ENROLLED = {
@@ -65,40 +65,42 @@ _NOT_ENROLLED = {
 _NAMING = ("id-conflict", "invalid-report")
 
 
+@old_names(told="notes")
 @dataclass(frozen=True)
 class Receipt:
-    """What became of reports: durable at the collector, or waiting on this device."""
+    """The outcome of sending: reports that are durable at the collector, or wait here."""
 
     sent: int
     waiting: int
     refused: int
-    """How many of those that wait the collector refused just now."""
+    """The number of waiting reports that the collector refused just now."""
     problem: str | None = None
-    """Why some are waiting, in a sentence."""
-    told: tuple[str, ...] = ()
-    """What the person should know of how answers were taken, in sentences."""
+    """The reason why some are waiting, in a sentence."""
+    notes: tuple[str, ...] = ()
+    """Sentences for the person about how their answers were read."""
     dropped: int = 0
-    """How many were dropped now because their turn was over; what they cost stays spent."""
+    """The number of reports dropped since their turn was over; their cost stays spent."""
 
 
 @dataclass(frozen=True)
 class Withdrawal:
-    """What became of reports that were taken back. What they cost stays spent."""
+    """The outcome of withdrawing reports; what they cost stays spent."""
 
     withdrawn: int
-    """Reports that were at the collector, and have left its store and counts."""
+    """The number of reports that left the collector's store and counts."""
     absent: int
-    """Reports that were not there: never arrived, withdrawn before, or past their retention."""
+    """The number of reports that were not there: never arrived, withdrawn, or past retention."""
     left: int
-    """Reports that could not be asked for now: their keys are kept."""
+    """The number of reports that could not be asked for now; their keys are kept."""
     problem: str | None = None
-    """Why some are left, in a sentence."""
+    """The reason why some are left, in a sentence."""
 
 
 class _TurnOverError(Exception):
     """The turn of an envelope was over before it could be sent."""
 
 
+@old_names(asked="assignment", check_asked="check_assigned")
 class Client(Closing):
     """One person's device and one collector.
 
@@ -150,21 +152,21 @@ class Client(Closing):
     # The contract
 
     def collection(self) -> Collection:
-        """The contract that answers are given under: pinned, served, or last seen."""
+        """Return the contract that answers are given under: pinned, served, or last seen."""
         if self._collection is None:
             try:
-                self._collection = self._served()
+                self._collection = self._fetch_contract()
             except Unreachable as problem:
-                return self._last_seen(problem)
+                return self._load_last_contract(problem)
         return self._collection
 
     def refresh(self) -> Collection:
-        """Ask the collector for its contract anew: it may have been revised, or be a round on."""
+        """Fetch the collector's contract anew, which may be a revision or the next round."""
         with self._lock:
-            self._collection = self._served()
+            self._collection = self._fetch_contract()
             return self._collection
 
-    def _served(self) -> Collection:
+    def _fetch_contract(self) -> Collection:
         try:
             served = self._transport.collection()
         except Refused as refusal:
@@ -198,7 +200,7 @@ class Client(Closing):
             write_whole(path, collection.canonical(), OWNER_ONLY)
         write_whole(self._contracts / "current", collection.digest.encode(), OWNER_ONLY)
 
-    def _last_seen(self, problem: Unreachable) -> Collection:
+    def _load_last_contract(self, problem: Unreachable) -> Collection:
         try:
             digest = (self._contracts / "current").read_text()
             collection = Collection.load(self._contracts / f"{digest}.json")
@@ -211,15 +213,15 @@ class Client(Closing):
 
     # Answers
 
-    def asked(self) -> Asked:
-        """Which questions this person is asked, and on which day; drawn and kept at first."""
+    def assignment(self) -> Assignment:
+        """Return which questions this person is asked, and on which day; drawn once and kept."""
         with self._lock:
-            return self._respondent.asked(self.collection())
+            return self._respondent.assignment(self.collection())
 
-    def check_asked(self, ids: Iterable[str] = ()) -> None:
-        """Refuse, before anything is typed, what this person is not asked, or not today."""
+    def check_assigned(self, ids: Iterable[str] = ()) -> None:
+        """Refuse, before anything is typed, questions or a day that are not the person's."""
         with self._lock:
-            self._respondent.check_asked(self.collection(), ids)
+            self._respondent.check_assigned(self.collection(), ids)
 
     def answer(self, answers: Mapping[str, object]) -> Receipt:
         """Answer questions by their ids: make reports, keep them durably, try to send them.
@@ -228,11 +230,13 @@ class Client(Closing):
         nothing is made then. Being offline is no error: the reports wait.
         """
         with self._lock:
-            made = self._prepared(self.collection(), answers)
-            told = tuple(note for envelope in made for note in envelope.told)
-            return replace(self._send_waiting(), told=told)
+            made = self._make_reports(self.collection(), answers)
+            notes = tuple(note for report in made for note in report.notes)
+            return replace(self._send_waiting(), notes=notes)
 
-    def _prepared(self, collection: Collection, answers: Mapping[str, object]) -> list[Envelope]:
+    def _make_reports(
+        self, collection: Collection, answers: Mapping[str, object]
+    ) -> list[PendingReport]:
         problem = self._fetch_tokens(collection)
         try:
             return self._respondent.prepare(collection, answers, invitation=self._invitation)
@@ -240,7 +244,7 @@ class Client(Closing):
             raise missing if problem is None else InputError(problem) from None
 
     def enrol(self) -> None:
-        """Fetch every token that the invitation gives: of all questions, answered or not.
+        """Fetch every token that the invitation gives, for all questions alike.
 
         For collections whose tokens are signed blindly; `answer` does it as well. Whoever
         enrols some time before answering leaves no trace in the times either.
@@ -251,7 +255,7 @@ class Client(Closing):
             raise InputError(problem)
 
     def _fetch_tokens(self, collection: Collection) -> str | None:
-        """Have the issuer sign what it has not signed yet; why it did not, in a sentence."""
+        """Have the issuer sign the tokens that still need it; return why it did not, if so."""
         if collection.issuer is None or self._invitation is None:
             return None
         shown, wanted = self._respondent.enrolment(collection, self._invitation)
@@ -271,17 +275,17 @@ class Client(Closing):
         return None
 
     def flush(self) -> Receipt:
-        """Send what is waiting for this collector."""
+        """Send the reports that wait for this collector."""
         with self._lock:
             return self._send_waiting()
 
-    def waiting(self) -> list[Envelope]:
-        """The reports that this collector has not acknowledged."""
+    def waiting(self) -> list[PendingReport]:
+        """Return the reports that this collector has not acknowledged."""
         known = {path.stem for path in self._contracts.glob("*.json")}
         return [envelope for envelope in self._respondent.pending() if envelope.contract in known]
 
     def _send_waiting(self) -> Receipt:
-        dropped = len(self._respondent.drop_over(self.waiting()))
+        dropped = len(self._respondent.drop_expired(self.waiting()))
         receipt = self._sent_waiting()
         dropped += receipt.dropped
         if not dropped:
@@ -296,7 +300,7 @@ class Client(Closing):
     def _sent_waiting(self) -> Receipt:
         sent = refused = dropped = 0
         problem: str | None = None
-        for group in _groups(self.waiting()):
+        for group in _group_for_sending(self.waiting()):
             try:
                 while group:
                     try:
@@ -314,12 +318,14 @@ class Client(Closing):
                         sent += len(group)
                         break
             except (Unreachable, UnavailableError) as trouble:
-                # Not sent; or sent, and the device could not note that: it goes out again.
+                # Not sent, or sent and not recorded here: the reports go out again.
                 return Receipt(sent, len(self.waiting()), refused, str(trouble), dropped=dropped)
         return Receipt(sent, len(self.waiting()), refused, problem, dropped=dropped)
 
-    def _after(self, refusal: Refused, group: list[Envelope]) -> tuple[list[Envelope], int]:
-        """What is worth sending at once after a refusal, and how many stay as they are."""
+    def _after(
+        self, refusal: Refused, group: list[PendingReport]
+    ) -> tuple[list[PendingReport], int]:
+        """Return the reports worth sending at once after `refusal`, and how many others stay."""
         alone = len(group) == 1 and group[0].relay is None
         if refusal.type in _ADMITS_NOT and alone and self._invitation is not None:
             contract = Collection.load(self._contracts / f"{group[0].contract}.json")
@@ -327,7 +333,7 @@ class Client(Closing):
                 # Whatever is wrong with the issuer, reports to other questions still go out.
                 with contextlib.suppress(InputError):
                     self._fetch_tokens(contract)
-                other = self._respondent.readmit(contract, group[0], self._invitation)
+                other = self._respondent.replace_token(contract, group[0], self._invitation)
                 return ([other], 0) if other != group[0] else ([], 1)
         # The reason may lie in some of the reports alone: the others go without them.
         named = {i for i in refusal.indices if 0 <= i < len(group)}
@@ -335,18 +341,18 @@ class Client(Closing):
             return [envelope for i, envelope in enumerate(group) if i not in named], len(named)
         return [], len(group)
 
-    def _send(self, group: list[Envelope]) -> None:
-        """Send reports of one question, trying again with growing pauses."""
+    def _send(self, group: list[PendingReport]) -> None:
+        """Send reports of one question, with growing pauses between attempts."""
         if group[0].relay is not None:
             # What one person answers to several questions does not arrive in one moment.
             time.sleep(random.uniform(0, self._delay))
-        _patiently(lambda: self._deliver(group), self._attempts)
+        _retry(lambda: self._deliver(group), self._attempts)
 
-    def _deliver(self, group: list[Envelope]) -> None:
+    def _deliver(self, group: list[PendingReport]) -> None:
         first = group[0]
         if first.relay is not None and first.sealed is not None:
-            # Looked at last: pauses and delays may have lasted until the turn was over.
-            if self._respondent.drop_over(group):
+            # Checked last: pauses and delays may have lasted until the turn was over.
+            if self._respondent.drop_expired(group):
                 raise _TurnOverError
             relay = Transport(first.relay, self._timeout)
             relay.pass_on(first.contract, first.question, first.sealed, first.turn)
@@ -354,10 +360,10 @@ class Client(Closing):
         records = b"".join(envelope.id + envelope.report for envelope in group)
         self._transport.send(first.contract, first.question, records, len(group), first.token)
 
-    # Taking back
+    # Withdrawal
 
     def withdraw(self, questions: Iterable[str] | None = None) -> Withdrawal:
-        """Take back what was sent to this collector, and what waits; of some questions or all.
+        """Withdraw sent and waiting reports to this collector, of some `questions` or all.
 
         Nothing is refunded: what was seen was seen. What the collector exported or published
         before, and counts of reports past their retention, is beyond reach.
@@ -367,8 +373,8 @@ class Client(Closing):
 
     def _withdraw(self, questions: set[str] | None) -> Withdrawal:
         known = {path.stem for path in self._contracts.glob("*.json")}
-        groups: dict[tuple[str, str, bytes | None], list[Made]] = {}
-        for made in self._respondent.made():
+        groups: dict[tuple[str, str, bytes | None], list[WithdrawableReport]] = {}
+        for made in self._respondent.withdrawable():
             if made.contract in known and (questions is None or made.question in questions):
                 groups.setdefault((made.contract, made.question, made.token), []).append(made)
         withdrawn = absent = left = 0
@@ -380,7 +386,7 @@ class Client(Closing):
                 try:
                     found = self._take_back(some, attempts)
                 except Unreachable as trouble:
-                    # Who waited in vain once waits for nothing more.
+                    # One attempt is enough once the collector was away.
                     problem, left, attempts = str(trouble), left + len(some), 1
                 except Refused as refusal:
                     gone = refusal.type == "unknown-collection"
@@ -390,10 +396,10 @@ class Client(Closing):
                     withdrawn, absent = withdrawn + found, absent + len(some) - found
         return Withdrawal(withdrawn, absent, left, problem)
 
-    def _take_back(self, some: list[Made], attempts: int) -> int:
-        """Withdraw reports of one question; how many were there."""
+    def _take_back(self, some: list[WithdrawableReport], attempts: int) -> int:
+        """Withdraw reports of one question; return how many were there."""
         first, keys = some[0], [made.key for made in some]
-        return _patiently(
+        return _retry(
             lambda: self._transport.withdraw(first.contract, first.question, keys, first.token),
             attempts,
         )
@@ -402,20 +408,20 @@ class Client(Closing):
 
     @property
     def spent(self) -> float:
-        """What all reports of this device have cost together, at worst."""
+        """The loss of all reports of this device together, in the worst case."""
         return self._respondent.spent
 
     def spending(self) -> list[Spending]:
-        """What each question has cost so far."""
+        """Return the loss of each question so far."""
         return self._respondent.spending()
 
     def close(self) -> None:
-        """Close the ledger; what waits is on disk."""
+        """Close the ledger; waiting reports stay on disk."""
         self._respondent.close()
 
 
-def _patiently(work: Callable[[], _Found], attempts: int) -> _Found:
-    """Do `work`, up to `attempts` times where the collector cannot be reached.
+def _retry(work: Callable[[], _Found], attempts: int) -> _Found:
+    """Call `work`, up to `attempts` times while the collector cannot be reached.
 
     Pauses grow, and are no shorter than the collector asks for; a long one is not made.
     """
@@ -432,13 +438,13 @@ def _patiently(work: Callable[[], _Found], attempts: int) -> _Found:
             delay = min(2 * delay, _LONGEST_DELAY)
 
 
-def _groups(envelopes: list[Envelope]) -> list[list[Envelope]]:
-    """Reports to be sent together: of one contract and question, and not too many.
+def _group_for_sending(envelopes: list[PendingReport]) -> list[list[PendingReport]]:
+    """Return `envelopes` in groups of one contract and question, none too large.
 
     Their order is that of their random ids, and the groups come in random order, so that
     neither tells what was answered first.
     """
-    by_question: dict[tuple[str, str], list[Envelope]] = {}
+    by_question: dict[tuple[str, str], list[PendingReport]] = {}
     for envelope in sorted(envelopes, key=lambda envelope: envelope.id):
         by_question.setdefault((envelope.contract, envelope.question), []).append(envelope)
     groups = []

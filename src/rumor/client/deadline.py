@@ -1,4 +1,4 @@
-"""Requests of urllib that end in time: its `timeout` becomes that of the whole request.
+"""Requests of urllib with a deadline: `timeout` bounds the whole request.
 
 In the standard library, `timeout` bounds each operation on a socket, so that a server which sends
 a byte now and then holds its caller for as long as it likes. Here a connection has a deadline, and
@@ -19,7 +19,7 @@ from typing import Any
 
 
 def _left(until: float) -> float:
-    """Return the seconds that are left until `until`; raise TimeoutError where none are."""
+    """Return the seconds left until the time `until`; raise TimeoutError if there are none."""
     left = until - time.monotonic()
     if left <= 0:
         raise TimeoutError("timed out")
@@ -27,7 +27,7 @@ def _left(until: float) -> float:
 
 
 class _Until:
-    """What a socket gets in front: each operation may last as long as there is time left."""
+    """A mix-in for sockets whose operations may last until the deadline."""
 
     until = float("inf")
 
@@ -57,14 +57,14 @@ class _SecureSocket(_Until, ssl.SSLSocket):
 
 
 class _Connection(http.client.HTTPConnection):
-    """A connection whose deadline runs from when it is made."""
+    """An HTTP connection with a deadline, which runs from its construction."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self.until = time.monotonic() + (self.timeout or float("inf"))
-        self._create_connection = self._opened
+        self._create_connection = self._connect_in_time
 
-    def _opened(self, address: tuple[str, int], *_: object) -> socket.socket:
+    def _connect_in_time(self, address: tuple[str, int], *_: object) -> socket.socket:
         """Return a socket that is connected to the first address which answers in time."""
         problem: OSError = OSError("getaddrinfo returns an empty list")
         for family, kind, number, _name, place in _addresses(address, _left(self.until)):
@@ -81,7 +81,7 @@ class _Connection(http.client.HTTPConnection):
 
 
 class _SecureConnection(_Connection, http.client.HTTPSConnection):
-    """A connection with TLS whose deadline runs from when it is made."""
+    """An HTTPS connection with a deadline, which runs from its construction."""
 
     _context: ssl.SSLContext
 
@@ -97,7 +97,7 @@ class _SecureConnection(_Connection, http.client.HTTPSConnection):
 
 
 def _addresses(address: tuple[str, int], seconds: float) -> list[Any]:
-    """Return what the system knows of an address, within `seconds`.
+    """Return the system's addresses for `address`, within `seconds`.
 
     The system's resolver cannot be interrupted: it is left behind, and ends by itself.
     """

@@ -1,12 +1,12 @@
 """The ledger of a device: what was reported, what it cost, what still has to be sent.
 
-One row is one permanent answer: of a question, under everything public that turns a value into
-its answer (the cell), of one of the person's values or of one period. What the reports of a row
-cost together the mechanism knows; rows are independent, and add up. A debit and the bytes of its
-report become durable together, before anything is sent; a retry sends the same bytes. No true
-value is ever written, only keyed tags that tell a repeated value from a new one, and the
-permanent answer of a period. Reports are forgotten once they are acknowledged; what they cost
-is not.
+One row is one permanent answer to a question, of one of the person's values or of one period,
+under a digest of everything public that turns a value into its answer (the column `cell`). The
+mechanism knows the joint loss of the reports of a row; rows are independent, and their losses add
+up. A debit and the bytes of its report become durable together, before anything is sent; a retry
+sends equal bytes. No true value is ever written, only keyed tags that tell a repeated value from a
+new one, and the permanent answer of a period. Reports are forgotten once they are acknowledged;
+their losses are not.
 """
 
 from __future__ import annotations
@@ -25,21 +25,22 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
-from rumor.client.asking import FROM_4, Drawn
-from rumor.client.asking import SCHEMA as _DRAWN
+from rumor.client.assignment import FROM_4, AssignmentTable
+from rumor.client.assignment import SCHEMA as _DRAWN
 from rumor.client.pins import Pin, Scope, find_scope
-from rumor.client.purse import Admits, Purse
-from rumor.client.tables import Made, Sent, TurnTable
+from rumor.client.tables import TurnTable, WithdrawableReport, WithdrawalTable
+from rumor.client.token_table import AdmissionToken, TokenTable
 from rumor.contract.collection import Collection
 from rumor.contract.deletion import new_key, report_id
-from rumor.contract.envelope import EnvelopeClass
-from rumor.contract.way import Way
+from rumor.contract.envelope import EnvelopeFormat
+from rumor.contract.sender_anonymity import SenderAnonymity
+from rumor.core.deprecation import old_names
 from rumor.core.errors import InputError, UnavailableError
 from rumor.core.exact import sum_up
 from rumor.mechanisms import Mechanism, from_description
 
-_Made = dict[str, tuple[Mechanism, int]]
-"""Mechanisms that made the reports of a row, by their digests, and how many each made."""
+_ReportsByMechanism = dict[str, tuple[Mechanism, int]]
+"""The mechanisms that made the reports of a row, by digest, and how many each made."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -75,16 +76,16 @@ CREATE TABLE event (
     number INTEGER PRIMARY KEY, day TEXT NOT NULL, what TEXT NOT NULL, epoch BLOB NOT NULL
 );
 {_PENDING}{_ANSWERS}{_DRAWN}"""
-# Of the reports of a row (`made`), those for other collectors than the first of its series.
+# Counts of a row's reports (in `made`) for other collectors than the first of its series.
 _SHARES = """
 CREATE TABLE share (
     answer INTEGER NOT NULL, scope TEXT NOT NULL, mechanism TEXT NOT NULL, reports INTEGER NOT NULL,
     PRIMARY KEY (answer, scope, mechanism)
 ) WITHOUT ROWID;
 """
-# In which scope each contract was answered first, by its digest.
+# The scope in which each contract was answered first, by its digest.
 _ANSWERED = "CREATE TABLE answered (contract TEXT PRIMARY KEY, scope TEXT NOT NULL) WITHOUT ROWID;"
-# What pins tell of that. The first collector of a series comes first, and no row is replaced.
+# Fills `answered` from pins. A series' first collector comes first, and no row is replaced.
 _ANSWERED_IN_PINS = """
 INSERT OR IGNORE INTO answered
     SELECT contract, series FROM pin UNION SELECT agreed, series FROM pin ORDER BY series;
@@ -100,7 +101,7 @@ ALTER TABLE pin ADD COLUMN collector TEXT;
 ALTER TABLE pin ADD COLUMN contact TEXT;
 ALTER TABLE pin ADD COLUMN inherits TEXT;
 {_SHARES}{_ANSWERED}{_ANSWERED_IN_PINS}"""
-# An older ledger does not know its way: the next answer says what a series is held to.
+# An older ledger lacks the sender anonymity: the next answer pins it.
 _FROM_6 = """
 ALTER TABLE pin ADD COLUMN blind INTEGER;
 ALTER TABLE pin ADD COLUMN relay TEXT;
@@ -110,8 +111,8 @@ _FROM_5 = """
 ALTER TABLE pending ADD COLUMN relay TEXT;
 ALTER TABLE pending ADD COLUMN sealed BLOB;
 """
-# Rows of older ledgers are of answers that were keyed otherwise: they stay charged, each on its
-# own, and no new report is ever added to one of them.
+# Answers of older ledgers were keyed otherwise: their rows stay charged, each on its own, and no
+# new report is ever added to them.
 _FROM_2 = f"""{_ANSWERS}
 INSERT INTO answer (series, question, round, cell, epoch, period, tag, epsilon)
     SELECT series, question, round, 'version 2: ' || mechanism, epoch, '', tag, epsilon
@@ -134,37 +135,38 @@ def _owners_only(path: Path) -> None:
             file.chmod(0o600)
 
 
+@old_names(told="notes")
 @dataclass(frozen=True)
-class Envelope:
-    """A report ready to be sent: the same id and bytes however often it is tried."""
+class PendingReport:
+    """A report ready to be sent, with the same id and bytes at every attempt."""
 
     id: bytes
     contract: str
     question: str
     report: bytes
     token: bytes | None = None
-    """What admits it, where the collection asks for an invitation."""
+    """The token that admits the report, if the collection asks for an invitation."""
     relay: str | None = None
-    """The address of the relay that it goes through, where the collection has one."""
+    """The address of the relay, if the collection has one."""
     sealed: bytes | None = None
-    """What is sent to the relay."""
+    """The envelope that is sent to the relay."""
     turn: int | None = None
-    """The turn that the relay is told, where the contract has turns."""
+    """The turn that the relay is told, if the contract has turns."""
     expires: int | None = None
-    """The hour since 1970 UTC from which no relay takes it, where the contract has turns."""
-    told: tuple[str, ...] = field(default=(), compare=False)
-    """What to tell the person of how the answer was taken: sentences that are kept nowhere."""
+    """The hour since 1970 UTC from which no relay takes the report, with turns."""
+    notes: tuple[str, ...] = field(default=(), compare=False)
+    """Sentences for the person about how the answer was read; they are stored nowhere."""
 
     @property
     def columns(self) -> tuple[object, ...]:
-        """As the table of what waits to be sent has them."""
-        told = (self.id, self.contract, self.question, self.report)
-        return (*told, self.token, self.relay, self.sealed, self.turn, self.expires)
+        """The row of this report in the table `pending`."""
+        report = (self.id, self.contract, self.question, self.report)
+        return (*report, self.token, self.relay, self.sealed, self.turn, self.expires)
 
 
 @dataclass(frozen=True)
 class Spending:
-    """What one question has cost so far."""
+    """The loss of one question so far."""
 
     series: str
     question: str
@@ -174,8 +176,8 @@ class Spending:
 
 
 @dataclass(frozen=True)
-class Row:
-    """Which permanent answer a report is of."""
+class PermanentAnswerKey:
+    """The key of the permanent answer that a report shows."""
 
     series: str
     question: str
@@ -183,50 +185,50 @@ class Row:
     cell: str
     epoch: bytes
     period: str
-    """Which period the answer stands for; empty where it is that of a value."""
+    """The period that the answer stands for; empty for the answer of a value."""
     tag: bytes
-    """Tells the person's values apart; empty where the answer is that of a period."""
+    """A keyed tag of the person's value; empty for the answer of a period."""
 
     @property
     def columns(self) -> tuple[object, ...]:
-        """As the table has them."""
-        told = (self.series, self.question, self.round, self.cell)
-        return (*told, self.epoch, self.period, self.tag)
+        """The key's columns in the table `answer`."""
+        source = (self.series, self.question, self.round, self.cell)
+        return (*source, self.epoch, self.period, self.tag)
 
 
 @dataclass(frozen=True)
 class Debit:
-    """A report about to be made, and what it is made by."""
+    """A report about to be made, with the mechanism and the permanent answer behind it."""
 
-    row: Row
+    row: PermanentAnswerKey
     mechanism: Mechanism
     report: bytes
     contract: str
     reports_per_person: int
     retention_days: int | None = None
     settled: bytes | None = None
-    """The permanent answer, where it must be kept: that of a period."""
-    sealed: EnvelopeClass | None = None
-    """In which envelopes reports travel, where they go through a relay."""
+    """The permanent answer, if it must be stored: that of a period."""
+    sealed: EnvelopeFormat | None = None
+    """The format of the envelopes, if reports go through a relay."""
     scope: Scope | None = None
-    """Whose series it is, where it is not that of the first collector of its name."""
+    """The scope of the series, unless it is that of the first collector of its name."""
 
     @property
     def owner(self) -> Scope:
-        """Whose series it is."""
+        """The scope that the report is charged to."""
         return self.scope or Scope(self.row.series, self.row.series)
 
 
 @dataclass(frozen=True)
 class Ceilings:
-    """What may be spent at most: in the series, and (None: no further limit) in all."""
+    """The limits of what may be spent: of the series, and of the device (None: no limit)."""
 
     series: float
     device: float | None = None
 
 
 class CeilingError(InputError):
-    """A report would cost more than the series may."""
+    """An error for a report whose cost would pass the series' limit."""
 
     def __init__(self, series: str, spent: float, after: float, ceiling: float) -> None:
         super().__init__(
@@ -236,8 +238,8 @@ class CeilingError(InputError):
         self.spent, self.after = spent, after
 
 
-def _alone(method: Callable[Concatenate[Ledger, P], R]) -> Callable[Concatenate[Ledger, P], R]:
-    """A method that waits until no other thread is in a transaction."""
+def _serialized(method: Callable[Concatenate[Ledger, P], R]) -> Callable[Concatenate[Ledger, P], R]:
+    """Wrap `method` so that it waits until no other thread is in a transaction."""
 
     @functools.wraps(method)
     def waiting(self: Ledger, /, *arguments: P.args, **named: P.kwargs) -> R:
@@ -264,9 +266,9 @@ class Ledger:
             self._database.execute("PRAGMA synchronous = FULL")
             with self.transaction():
                 self._migrate()
-                self.sent = Sent(self._database)
-                self.drawn = Drawn(self._database)
-                self.purse = Purse(self._database)
+                self.withdrawals = WithdrawalTable(self._database)
+                self.assignments = AssignmentTable(self._database)
+                self.tokens = TokenTable(self._database)
                 self.turns = TurnTable(self._database)
         except sqlite3.DatabaseError as problem:
             raise InputError(
@@ -301,7 +303,7 @@ class Ledger:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Everything inside becomes durable together, or not at all; one writer at a time."""
+        """Make everything in the block durable together, or nothing; one writer at a time."""
         if os.getpid() != self._process:
             raise InputError("a ledger must be opened anew after a fork; this one is the parent's")
         with self.turn:
@@ -321,30 +323,30 @@ class Ledger:
                 ) from None
 
     def note(self, what: str, epoch: bytes) -> None:
-        """Record what happened to the secret, with the day and no more of the time."""
+        """Record event `what` of the secret `epoch`, with its day and no more of its time."""
         day = datetime.datetime.now(datetime.UTC).date().isoformat()
         self._database.execute(
             "INSERT INTO event (day, what, epoch) VALUES (?, ?, ?)", (day, what, epoch)
         )
 
-    @_alone
+    @_serialized
     def events(self) -> list[tuple[str, str]]:
-        """Every event as (day, what), oldest first."""
+        """Return every event as (day, what), oldest first."""
         return self._database.execute("SELECT day, what FROM event ORDER BY number").fetchall()
 
-    @_alone
+    @_serialized
     def epoch(self) -> bytes | None:
-        """The fingerprint of the secret that the last event left in place."""
+        """Return the fingerprint of the secret that the last event left in place."""
         row = self._database.execute(
             "SELECT epoch FROM event ORDER BY number DESC LIMIT 1"
         ).fetchone()
         return None if row is None else bytes(row[0])
 
-    # What a series is held to
+    # Pins
 
-    @_alone
+    @_serialized
     def scope(self, collection: Collection, collector: str) -> Scope:
-        """Whose series a contract is that was met at an origin, and what that is held to."""
+        """Return the scope of a contract met at the origin `collector`, with its pin."""
         rows = self._database.execute(
             "SELECT series, revision, contract, ceiling, agreed, blind, relay, crowd, issuer,"
             " turn_hours, inherits, collector, contact FROM pin WHERE series = ? OR series LIKE ?"
@@ -353,9 +355,11 @@ class Ledger:
         )
         pins: dict[str, Pin] = {}
         for name, *held, blind, relay, crowd, issuer, hours, inherits, met, contact in rows:
-            way = None if blind is None else Way(bool(blind), relay, crowd, issuer, hours)
+            anonymity = (
+                None if blind is None else SenderAnonymity(bool(blind), relay, crowd, issuer, hours)
+            )
             others = tuple(json.loads(inherits or "[]"))
-            pin = replace(Pin(*held), way=way, collector=met)
+            pin = replace(Pin(*held), sender_anonymity=anonymity, collector=met)
             pins[name] = replace(pin, contact=contact, inherits=others)
         answered = self._database.execute(
             "SELECT scope FROM answered WHERE contract = ?", (collection.digest,)
@@ -363,26 +367,33 @@ class Ledger:
         return find_scope(pins, collection, collector, answered and answered[0])
 
     def pin(self, scope: Scope, pin: Pin) -> None:
-        """Hold the series to this from now on; what it was held to so far stays known."""
-        # Also before: a device of an older version, which is still open, moves pins alone.
+        """Store `pin` for `scope` from now on; earlier pins stay known."""
+        # Before as well: an open device of an older version moves pins alone.
         self._database.execute(_ANSWERED_IN_PINS)
-        told, way = (pin.revision, pin.contract, pin.ceiling, pin.agreed), pin.way
+        terms = (pin.revision, pin.contract, pin.ceiling, pin.agreed)
+        anonymity = pin.sender_anonymity
         inherits = json.dumps(pin.inherits) if pin.inherits else None
-        hides: tuple[object, ...] = (None,) * 5
-        if way is not None:
-            hides = (way.blind, way.relay, way.crowd, way.issuer, way.turn_hours)
+        kept: tuple[object, ...] = (None,) * 5
+        if anonymity is not None:
+            kept = (
+                anonymity.blind,
+                anonymity.relay,
+                anonymity.crowd,
+                anonymity.issuer,
+                anonymity.turn_hours,
+            )
         self._database.execute(
             "INSERT OR REPLACE INTO pin (series, revision, contract, ceiling, agreed, blind, relay,"
             " crowd, issuer, turn_hours, collector, contact, inherits)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (scope.name, *told, *hides, pin.collector, pin.contact, inherits),
+            (scope.name, *terms, *kept, pin.collector, pin.contact, inherits),
         )
         self._database.execute(_ANSWERED_IN_PINS)
 
     # Reports
 
-    def settled(self, row: Row) -> bytes | None:
-        """The permanent answer that was kept for a period, if there is one."""
+    def permanent_answer(self, row: PermanentAnswerKey) -> bytes | None:
+        """Return the permanent answer that was kept for the period of `row`, or None."""
         found = self._find(row)
         return (
             None
@@ -393,11 +404,11 @@ class Ledger:
         )
 
     def debit(
-        self, debit: Debit, ceilings: Ceilings, token: Callable[[int], Admits] | None = None
-    ) -> Envelope:
-        """Charge one report and keep its bytes, within a transaction; refuse past a limit.
+        self, debit: Debit, ceilings: Ceilings, token: Callable[[int], AdmissionToken] | None = None
+    ) -> PendingReport:
+        """Charge one report and store its bytes, within a transaction; refuse past a limit.
 
-        `token` gives what admits the person's report of a number, counted from 0.
+        `token` returns what admits the person's report of a given number, counted from 0.
         """
         self._check_repeats(debit)
         row, owner = debit.row, debit.owner
@@ -405,13 +416,13 @@ class Ledger:
         number, before = self._find(row) or (None, 0.0)
         described = debit.mechanism.description
         kind = hashlib.sha256(described).hexdigest()
-        by_mechanism = {} if number is None else self._made(number)
-        reports, cost = _with_one_more(by_mechanism, kind, debit.mechanism)
+        by_mechanism = {} if number is None else self._reports_by_mechanism(number)
+        reports, cost = _add_report(by_mechanism, kind, debit.mechanism)
         own_before, own_cost = before, cost
         if not owner.is_first or (number is not None and self._is_shared(number)):
-            theirs = {} if number is None else self._made(number, owner)
-            own_before = _together(theirs)
-            _, own_cost = _with_one_more(theirs, kind, debit.mechanism)
+            theirs = {} if number is None else self._reports_by_mechanism(number, owner)
+            own_before = _composed_epsilon(theirs)
+            _, own_cost = _add_report(theirs, kind, debit.mechanism)
         self._check_series(owner, own_before, own_cost, ceilings.series)
         self._check_device(before, cost, ceilings.device)
         if number is None:
@@ -435,21 +446,23 @@ class Ledger:
         takes_back = new_key() if admits is None or admits.key is None else admits.key
         shown = None if admits is None else admits.token
         id, way = report_id(takes_back), debit.sealed
-        envelope = Envelope(
+        envelope = PendingReport(
             id,
             debit.contract,
             row.question,
             debit.report,
             shown,
-            # Sealed once: who sends it again sends the same bytes, and nobody counts two.
+            # Sealed once, so that a retry sends equal bytes and no report is counted twice.
             None if way is None else way.relay.url,
             None if way is None else way.seal(id, shown, debit.report),
             *self._turn(debit),
         )
-        # An invitation's token is none of these: the collector keeps a key of it until it is used.
+        # Only blind tokens are kept here: the collector has a key of an invitation's token.
         signed = None if way is None or admits is None or admits.key is None else shown
-        own = Made(envelope.id, takes_back, debit.contract, row.question, all_made, signed)
-        self.sent.add(own, debit.retention_days)
+        own = WithdrawableReport(
+            envelope.id, takes_back, debit.contract, row.question, all_made, signed
+        )
+        self.withdrawals.add(own, debit.retention_days)
         self._database.execute(
             f"INSERT INTO pending ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             envelope.columns,
@@ -457,7 +470,7 @@ class Ledger:
         return envelope
 
     def _turn(self, debit: Debit) -> tuple[int | None, int | None]:
-        """Note the turn of a report; return the turn, and the hour from which it is over."""
+        """Store the turn of a report; return it, and the hour from which it is over."""
         way = debit.sealed
         hours = None if way is None else way.relay.turn_hours
         if way is None or way.turn is None or hours is None:
@@ -467,7 +480,7 @@ class Ledger:
         return way.turn, (way.turn + 2) * hours
 
     def _check_repeats(self, debit: Debit) -> None:
-        """Refuse a report out of turn, or one more than a person is asked for."""
+        """Refuse a report out of order of rounds, or past the limit of reports per person."""
         row, owner, rounds = debit.row, debit.owner, debit.mechanism.rounds
         if row.round > 1 and not self._reports_made(owner, row.question, row.round - 1):
             raise InputError(
@@ -487,23 +500,23 @@ class Ledger:
         debit.mechanism.permanence.check_repeats(made + 1)
 
     def _check_series(self, scope: Scope, before: float, cost: float, ceiling: float) -> None:
-        """Refuse what would make a collector's series cost more than it may; exactly."""
+        """Refuse a cost that would pass the limit of a collector's series; exactly."""
         losses = self._losses_of(scope)
-        if _above([*losses, -before, cost], ceiling):
+        if _exceeds([*losses, -before, cost], ceiling):
             after = sum_up([*losses, -before, cost])
             raise CeilingError(scope.series, sum_up(losses), after, ceiling)
 
     def _check_device(self, before: float, cost: float, device: float | None) -> None:
-        """Refuse what would make the device cost more than it may; exactly."""
-        if device is not None and _above([*self._losses(), -before, cost], device):
+        """Refuse a cost that would pass the limit of the device; exactly."""
+        if device is not None and _exceeds([*self._losses(), -before, cost], device):
             raise InputError(
                 f"a device may spend at most epsilon {device:g} in all; it has spent "
                 f"{self.total():.4g}, and this report would make it "
                 f"{sum_up([*self._losses(), -before, cost]):.4g}"
             )
 
-    def _find(self, row: Row) -> tuple[int, float] | None:
-        """The number of a row and what it has cost, if there is one."""
+    def _find(self, row: PermanentAnswerKey) -> tuple[int, float] | None:
+        """Return the number of `row` and its cost so far, or None."""
         found: tuple[int, float] | None = self._database.execute(
             "SELECT number, epsilon FROM answer"
             " WHERE (series, question, round, cell, epoch, period, tag) = (?, ?, ?, ?, ?, ?, ?)",
@@ -511,9 +524,9 @@ class Ledger:
         ).fetchone()
         return found
 
-    def _made(self, number: int, scope: Scope | None = None) -> _Made:
-        """By which mechanisms the reports of a row were made (of one collector, or of all)."""
-        counted, values = _counted(scope)
+    def _reports_by_mechanism(self, number: int, scope: Scope | None = None) -> _ReportsByMechanism:
+        """Return the mechanisms and counts of the reports of row `number`, for `scope` or all."""
+        counted, values = _reports_query(scope)
         rows = self._database.execute(
             f"SELECT digest, description, counted.reports FROM ({counted}) AS counted"
             " JOIN mechanism ON mechanism = digest WHERE answer = ? AND counted.reports > 0",
@@ -524,12 +537,12 @@ class Ledger:
         }
 
     def _is_shared(self, number: int) -> bool:
-        """Whether reports of a row were made for another collector than the first."""
+        """Return whether row `number` has reports for another collector than the first."""
         found = self._database.execute("SELECT 1 FROM share WHERE answer = ?", (number,))
         return found.fetchone() is not None
 
     def _share(self, number: int | None, scope: Scope, kind: str) -> None:
-        """Note that a report of a row was made for another collector than the first."""
+        """Record that a report of row `number` was made for another collector than the first."""
         self._database.execute(
             "INSERT INTO share VALUES (?, ?, ?, 1)"
             " ON CONFLICT (answer, scope, mechanism) DO UPDATE SET reports = reports + 1",
@@ -537,8 +550,8 @@ class Ledger:
         )
 
     def _reports_made(self, scope: Scope, question: str, number: int | None = None) -> int:
-        """How many reports of a question a collector has: in one round, or in all of them."""
-        counted, values = _counted(scope)
+        """Return how many reports of `question` a collector has, in round `number` or in all."""
+        counted, values = _reports_query(scope)
         (made,) = self._database.execute(
             "SELECT COALESCE(SUM(counted.reports), 0) FROM answer"
             f" JOIN ({counted}) AS counted ON counted.answer = number"
@@ -548,11 +561,11 @@ class Ledger:
         return int(made)
 
     def _losses(self) -> list[float]:
-        """What each row has cost."""
+        """Return the cost of each row."""
         return [epsilon for (epsilon,) in self._database.execute("SELECT epsilon FROM answer")]
 
     def _losses_of(self, scope: Scope) -> list[float]:
-        """What each row has cost by the reports to one collector alone."""
+        """Return the cost of each row by the reports to one collector alone."""
         rows = self._database.execute(
             "SELECT number, epsilon, EXISTS (SELECT 1 FROM share WHERE share.answer = number)"
             " FROM answer WHERE series = ?",
@@ -561,17 +574,19 @@ class Ledger:
         first = scope.series in scope.names
         alone = [epsilon for _, epsilon, shared in rows if first and not shared]
         return alone + [
-            _together(self._made(number, scope)) for number, _, shared in rows if shared
+            _composed_epsilon(self._reports_by_mechanism(number, scope))
+            for number, _, shared in rows
+            if shared
         ]
 
-    @_alone
+    @_serialized
     def total(self) -> float:
-        """What all reports of this device have cost together, rounded up."""
+        """Return the loss of all reports of this device together, rounded up."""
         return sum_up(self._losses())
 
-    @_alone
+    @_serialized
     def spending(self) -> list[Spending]:
-        """What each question has cost, all its rounds together."""
+        """Return the loss of each question, all its rounds together."""
         rows = self._database.execute(
             "SELECT series, question, SUM(reports), COUNT(DISTINCT period || hex(tag))"
             " FROM answer JOIN made ON answer = number"
@@ -587,62 +602,63 @@ class Ledger:
             for series, question, reports, values in rows
         ]
 
-    @_alone
+    @_serialized
     def audit(self) -> float:
-        """The total computed anew from the recorded mechanisms and counts."""
+        """Return the total loss, computed anew from the recorded mechanisms and counts."""
         rows = self._database.execute("SELECT number FROM answer").fetchall()
-        return sum_up(_together(self._made(number)) for (number,) in rows)
+        return sum_up(_composed_epsilon(self._reports_by_mechanism(number)) for (number,) in rows)
 
-    @_alone
-    def pending(self, contract: str | None = None) -> list[Envelope]:
-        """What was made and not yet acknowledged, of one contract or of all."""
+    @_serialized
+    def pending(self, contract: str | None = None) -> list[PendingReport]:
+        """Return the reports that were not acknowledged yet, of one contract or of all."""
         condition, values = ("", ()) if contract is None else (" WHERE contract = ?", (contract,))
         rows = self._database.execute(
             f"SELECT {_COLUMNS} FROM pending{condition} ORDER BY rowid",
             values,
         )
-        return [Envelope(*row) for row in rows]
+        return [PendingReport(*row) for row in rows]
 
     def acknowledge(self, ids: Sequence[bytes]) -> None:
-        """Forget reports that have arrived."""
+        """Forget the waiting reports with these `ids`, since they have arrived."""
         with self.transaction():
             self._database.executemany("DELETE FROM pending WHERE id = ?", [(id,) for id in ids])
-            self.sent.arrived(ids)
+            self.withdrawals.note_arrival(ids)
 
-    @_alone
+    @_serialized
     def check_turn(
         self, collection: Collection, scope: Scope, question: str, turn: int | None
     ) -> None:
         """Refuse a second report of a question in one turn."""
         self.turns.check(collection, scope, question, turn)
 
-    @_alone
-    def made(self) -> list[Made]:
-        """Every report that can still be taken back."""
-        return self.sent.made()
+    @_serialized
+    def withdrawable(self) -> list[WithdrawableReport]:
+        """Return every report that can still be withdrawn."""
+        return self.withdrawals.withdrawable()
 
-    def readmit(self, id: bytes, admits: Admits) -> bytes:
-        """Let a waiting report go out with another token: the same bytes, at no further cost.
+    def replace_token(self, id: bytes, admits: AdmissionToken) -> bytes:
+        """Give a waiting report another token: the same bytes, at no further cost.
 
-        Within a transaction; gives the report's id, which is another where the token names it.
+        Call this within a transaction. It returns the report's id, which changes if the token names
+        it.
         """
         name = id if admits.key is None else report_id(admits.key)
         self._database.execute(
             "UPDATE pending SET id = ?, token = ? WHERE id = ?", (name, admits.token, id)
         )
         if admits.key is not None:
-            self.sent.rename(id, name, admits.key, admits.token)
+            self.withdrawals.rename(id, name, admits.key, admits.token)
         return name
 
     def forget(self, ids: Sequence[bytes]) -> None:
         """Forget reports that were withdrawn, waiting ones too; what they cost stays."""
         with self.transaction():
             self._database.executemany("DELETE FROM pending WHERE id = ?", [(id,) for id in ids])
-            self.sent.forget(ids)
+            self.withdrawals.forget(ids)
 
 
-def _counted(scope: Scope | None) -> tuple[str, tuple[str, ...]]:
-    """The SQL, and its values, of how many reports of each row a collector has; or all have."""
+def _reports_query(scope: Scope | None) -> tuple[str, tuple[str, ...]]:
+    """Return the SQL, and its values, that counts each row's reports, of `scope` or of all."""
     if scope is None:
         return "SELECT answer, mechanism, reports FROM made", ()
     names = f"({', '.join('?' * len(scope.names))})"
@@ -651,7 +667,7 @@ def _counted(scope: Scope | None) -> tuple[str, tuple[str, ...]]:
             f"SELECT answer, mechanism, SUM(reports) AS reports FROM share WHERE scope IN {names}"
         )
         return f"{shares} GROUP BY answer, mechanism", scope.names
-    # The first collector has what no other one's share names.
+    # The first collector has the reports that no share of another one counts.
     others = (
         "SELECT SUM(share.reports) FROM share WHERE share.answer = made.answer"
         f" AND share.mechanism = made.mechanism AND share.scope NOT IN {names}"
@@ -660,19 +676,19 @@ def _counted(scope: Scope | None) -> tuple[str, tuple[str, ...]]:
     return rest, scope.names
 
 
-def _together(made: _Made) -> float:
-    """What the reports of a row cost together."""
+def _composed_epsilon(made: _ReportsByMechanism) -> float:
+    """Return the joint loss of the reports of a row."""
     of = list(made.values())
     return of[0][0].permanence.epsilon_composed(of) if of else 0.0
 
 
-def _with_one_more(made: _Made, kind: str, mechanism: Mechanism) -> tuple[int, float]:
-    """How many reports a mechanism has made with one more, and what all of the row cost then."""
+def _add_report(made: _ReportsByMechanism, kind: str, mechanism: Mechanism) -> tuple[int, float]:
+    """Return a mechanism's count with one more report, and the row's loss then."""
     reports = 1 + made.get(kind, (mechanism, 0))[1]
     others = [each for name, each in made.items() if name != kind]
     return reports, mechanism.permanence.epsilon_composed([(mechanism, reports), *others])
 
 
-def _above(losses: list[float], ceiling: float) -> bool:
-    """Whether losses add up to more than a ceiling: exactly, so that no rounding lets one pass."""
+def _exceeds(losses: list[float], ceiling: float) -> bool:
+    """Return whether `losses` add up to more than `ceiling`, exactly: no rounding lets one pass."""
     return math.fsum([*losses, -ceiling]) > 0

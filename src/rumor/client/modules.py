@@ -1,4 +1,4 @@
-"""The client for browsers as files, and their hashes, by which a page pins what it loads.
+"""The browser client as files, and the hashes by which a page pins the modules it loads.
 
 A hash is written as subresource integrity writes it (sha384, base64). An import map with them holds
 a browser to these bytes for every module, those that are loaded later included.
@@ -13,12 +13,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 FOLDER = Path(__file__).parent / "js"
-"""The modules that any site may load, as it may send reports."""
+"""The folder of the modules, which any site may load to send reports."""
 
 
 @functools.cache
 def integrity() -> Mapping[str, str]:
-    """The hash of each module, by its path."""
+    """Return the hash of each module, by its path."""
     return {
         path.relative_to(FOLDER).as_posix(): "sha384-"
         + base64.b64encode(hashlib.sha384(path.read_bytes()).digest()).decode()
@@ -27,6 +27,6 @@ def integrity() -> Mapping[str, str]:
 
 
 def import_map(base: str) -> dict[str, dict[str, str]]:
-    """What a page says so that its browser takes these bytes and no others from this address."""
+    """Return the import map that holds a browser to these bytes at the address `base`."""
     place = base.rstrip("/")
     return {"integrity": {f"{place}/{name}": value for name, value in integrity().items()}}

@@ -1,23 +1,22 @@
-"""Which collector a series belongs to, and what a device holds that collector to.
+"""Scopes and pins: which collector a series belongs to, and what a device holds it to.
 
 Anybody can write a contract with any series name and any revision number. A device therefore holds
 each collector (the origin it was met at, and the contact it names) to a pin of its own, and counts
 the reports made for it alone against its ceiling and its reports per person. The first collector
 that was answered under a name has the name itself, further ones the name, their origin and their
 contact. A contract from elsewhere that says it revises a pinned one may be of a collector that
-moved, or of a stranger: it moves no other pin, and is held to the old one's ceiling, way and count.
-A contract belongs for ever to the scope that it was first answered in, wherever it is met again:
-so its reports are counted once, and no two of them are of one turn.
+moved, or of a stranger: it changes no other pin, and must keep to the old pin's ceiling, sender
+anonymity and count of reports. A contract belongs for ever to the scope that it was first answered
+in, wherever it is met again: so its reports are counted once, and no two of them are of one turn.
 
-Permanent answers stay those of the name: what reports to all collectors cost together is one row
-of the ledger, and the device's own limit counts it.
+Permanent answers belong to the series' name: the joint loss of reports to all collectors is one
+row of the ledger, and the device's own limit counts it.
 
 A series is pinned at its first answer: the revision, its digest, and the most that the whole
-series may cost. A later contract of the series is taken only as what it says it is, a further
-revision, and however it turns answers into reports, it spends no more than was pinned unless
-the person agrees to more. So a revision can never cost a person anything that they were not
-told of at the start or asked about since. Nor does it take away from what hides whose
-a report is.
+series may cost. A later contract of the series is accepted only as a further revision. However it
+turns answers into reports, it spends no more than was pinned unless the person agrees. So a
+revision can never cost a person anything that they were not told of at the start or asked about
+since. Nor can it weaken sender anonymity.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from dataclasses import dataclass, replace
 
 from rumor.contract.addresses import origin_of
 from rumor.contract.collection import Collection
-from rumor.contract.way import Way
+from rumor.contract.sender_anonymity import SenderAnonymity
 from rumor.core.errors import InputError
 from rumor.privacy.promise import collection_promise
 
@@ -38,13 +37,13 @@ class Scope:
 
     series: str
     name: str
-    """What its pin and its draws are kept under: the series name for the first collector."""
+    """The key of its pin and its draws: the series name for the first collector."""
     pin: Pin | None = None
-    """What it is held to; None where nothing is known of it."""
+    """The pin, or None for a series that was never answered."""
     inherits: tuple[str, ...] = ()
     """The names of other scopes whose reports count as its own."""
     met: str = ""
-    """The series name, the origin and the contact: its name while no answer has given it one."""
+    """The series name, origin and contact, which name the scope until an answer does."""
 
     @property
     def is_first(self) -> bool:
@@ -58,13 +57,15 @@ class Scope:
 
     @property
     def token_owner(self) -> str:
-        """The name that tokens are kept under: before the first answer, nobody has the series'."""
+        """The name that tokens are kept under, which becomes the series' at the first answer."""
         return self.met if self.pin is None else self.name
 
     @property
     def had_tokens(self) -> bool:
-        """Whether tokens that an older ledger kept for nobody in particular may be its own."""
-        return self.pin is not None and (self.pin.way is None or self.pin.way.blind)
+        """Whether tokens that an older ledger kept without a scope may be its own."""
+        return self.pin is not None and (
+            self.pin.sender_anonymity is None or self.pin.sender_anonymity.blind
+        )
 
 
 def find_scope(
@@ -86,7 +87,7 @@ def find_scope(
         return Scope(series, series, met=met)
     old = [name for name, pin in pins.items() if pin.contract == collection.previous]
     if pins[series].contact is None:
-        # What an older ledger kept for nobody in particular may have been for this collector.
+        # A pin without a contact, of an older ledger, may have been for this collector.
         old.append(series)
     for name in old:
         inherits = (name, *pins[name].inherits)
@@ -96,8 +97,8 @@ def find_scope(
 
 
 def _continues(pin: Pin, collection: Collection, collector: str) -> bool:
-    """Whether a contract is from whom the pin is of; what it then says is another matter."""
-    if pin.contact is None or pin.collector is None:  # in a ledger from before this was kept
+    """Return whether a contract comes from the collector that `pin` is of."""
+    if pin.contact is None or pin.collector is None:  # a ledger of an older version
         return collection.previous == pin.contract
     # An older ledger may have kept the origin as it was typed.
     elsewhere = origin_of(pin.collector) != collector and "" not in (pin.collector, collector)
@@ -107,7 +108,7 @@ def _continues(pin: Pin, collection: Collection, collector: str) -> bool:
 
 @dataclass(frozen=True)
 class Pin:
-    """What a series is held to."""
+    """The terms that a device holds a collector's series to."""
 
     revision: int
     contract: str
@@ -115,21 +116,21 @@ class Pin:
     ceiling: float
     agreed: str
     """The digest of the contract with which the person agreed to the ceiling."""
-    way: Way | None = None
-    """What hides whose a report is; None in a ledger from before this was kept."""
+    sender_anonymity: SenderAnonymity | None = None
+    """The sender anonymity that was promised; None in a ledger that did not keep it."""
     collector: str | None = None
-    """The origin of the collector (see `follow`); empty where the device was not told."""
+    """The origin of the collector (see `follow`); empty if the device was not told."""
     contact: str | None = None
-    """Whom the contract names; None, as the collector, in a ledger from before this was kept."""
+    """The contact that the contract names; None in a ledger that did not keep it."""
     inherits: tuple[str, ...] = ()
-    """Under which other names reports count as this collector's (see rumor.client.pins)."""
+    """Names of other scopes whose reports count as this collector's."""
 
     def follow(self, collection: Collection, collector: str = "") -> Pin:
-        """The pin once this contract is answered; refused where it is no further revision."""
+        """Return the pin once `collection` is answered; refuse all but a further revision."""
         series, revision = collection.series, collection.revision
         now = replace(
             self,
-            way=collection.way,
+            sender_anonymity=collection.sender_anonymity,
             collector=self.collector or collector,
             contact=collection.contact,
         )
@@ -155,28 +156,28 @@ class Pin:
                 f"a revision must name the contract it revises; revision {revision} of {series!r} "
                 f"names another one than this device answered"
             )
-        if self.way is not None:
-            self.way.check_kept(collection.way, series)
-        # What a revision promises to be the most holds, where that is less.
+        if self.sender_anonymity is not None:
+            self.sender_anonymity.check_not_weaker(collection.sender_anonymity, series)
+        # A smaller limit of a revision holds from now on.
         ceiling = min(self.ceiling, collection.series_epsilon or self.ceiling)
         return replace(now, revision=revision, contract=collection.digest, ceiling=ceiling)
 
 
 @dataclass(frozen=True)
-class Change:
-    """What a person is asked: may this series cost more than they agreed to so far?"""
+class CeilingIncrease:
+    """A request to the person: may this series cost more than they agreed to so far?"""
 
     collection: Collection
     spent: float
-    """What it has cost them so far."""
+    """The loss so far."""
     before: float
-    """What they agreed that it may cost at most."""
+    """The largest loss that the person has agreed to."""
     after: float
-    """What it may cost at most from now on, if they agree."""
+    """The largest loss from now on, if they agree."""
 
     def in_words(self) -> str:
-        """The question, in plain words."""
-        joined = collection_promise(self.collection).joined()
+        """Return the request as a question in plain words."""
+        joined = collection_promise(self.collection).linking_in_words()
         return (
             f"{self.collection.name!r} was revised. When you first answered, it could cost you at "
             f"most epsilon {self.before:.4g} in all; you have spent {self.spent:.4g} of it. The "
@@ -185,4 +186,4 @@ class Change:
         )
 
 
-Consent = Callable[[Change], bool]
+Consent = Callable[[CeilingIncrease], bool]

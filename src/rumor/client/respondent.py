@@ -1,8 +1,8 @@
-"""The device of one person: answers become private reports, and every report is accounted for.
+"""The device of one person: answers become private reports, and each report is accounted for.
 
-Privatizing, remembering and limiting happen here; sending is somebody else's business. The
-device does not trust the collector: it keeps the limits of the contract itself, and a limit
-of its own (`max_epsilon`) over all collections.
+This module randomises, memoises and enforces limits; rumor.client.client sends. The device does
+not trust the collector: it enforces the limits of the contract itself, and a limit of its own
+(`max_epsilon`) over all collections.
 """
 
 from __future__ import annotations
@@ -14,25 +14,26 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from rumor.client.asking import Asked
+from rumor.client.assignment import Assignment
 from rumor.client.ledger import (
     CeilingError,
     Ceilings,
     Debit,
-    Envelope,
     Ledger,
-    Row,
+    PendingReport,
+    PermanentAnswerKey,
     Spending,
 )
-from rumor.client.pins import Change, Consent, Pin, Scope
-from rumor.client.purse import Admits, NoTokenError, Unsigned
+from rumor.client.pins import CeilingIncrease, Consent, Pin, Scope
 from rumor.client.secret import open_secret, replace_secret
-from rumor.client.tables import Made
+from rumor.client.tables import WithdrawableReport
+from rumor.client.token_table import AdmissionToken, NoTokenError, UnsignedToken
 from rumor.contract.addresses import origin_of
 from rumor.contract.admission import read_invitation, token
 from rumor.contract.collection import Collection, Question
-from rumor.contract.envelope import EnvelopeClass
-from rumor.contract.issuing import enrolment_credential, person_of
+from rumor.contract.envelope import EnvelopeFormat
+from rumor.contract.issuing import credential_digest, enrolment_credential
+from rumor.core.deprecation import old_names
 from rumor.core.errors import AnswerError, InputError, format_value
 from rumor.core.exact import sum_up
 from rumor.core.files import Closing
@@ -50,12 +51,13 @@ def _midnight(day: datetime.date) -> datetime.datetime:
     return datetime.datetime.combine(day, datetime.time(), datetime.UTC)
 
 
+@old_names(asked="assignment", check_asked="check_assigned", made="withdrawable")
 class Respondent(Closing):
     """One person's device: its secret and its ledger, in a folder of its own.
 
     The same value yields the same permanent answer across restarts, processes and revisions of
-    a collection that leave untouched how values settle (labels or key, shape, permanent noise),
-    because it follows from the secret alone.
+    a collection that leave labels or key, shape and permanent noise unchanged, because it follows
+    from the secret alone.
     """
 
     def __init__(
@@ -104,39 +106,41 @@ class Respondent(Closing):
 
     @property
     def _epoch(self) -> bytes:
-        """Tells secrets apart without showing them."""
+        """A fingerprint that tells secrets apart without showing them."""
         return Keyed(self._secret, "rumor secret epoch").digest()[:8]
 
     def _note_new_secret(self, what: str) -> None:
-        """Record the secret when it is not the one that the ledger knows."""
+        """Record the secret if it is not the one that the ledger knows."""
         with self._ledger.transaction():
             known = self._ledger.epoch()
             if known != self._epoch:
                 self._ledger.note("secret made" if known is None else what, self._epoch)
 
-    def asked(self, collection: Collection) -> Asked:
-        """Which questions this person is asked, and on which day: drawn at first, kept ever after.
+    def assignment(self, collection: Collection) -> Assignment:
+        """Return which questions this person is asked, and on which day; drawn once and kept.
 
         Call it before anything is shown. Only these questions can be answered, on that day. A
         contract that the device would refuse is refused here, and draws nothing.
         """
         if collection.ask is None:
-            return Asked.everything(collection)
+            return Assignment.everything(collection)
         with self._ledger.transaction():
             scope = self._scope(collection)
-            self._followed(scope, collection)
-            return self._drawn(scope, collection)
+            self._checked_pin(scope, collection)
+            return self._kept_assignment(scope, collection)
 
-    def _drawn(self, scope: Scope, collection: Collection) -> Asked:
-        return self._ledger.drawn.asked(self._secret, collection, self._today(), scope.name)
+    def _kept_assignment(self, scope: Scope, collection: Collection) -> Assignment:
+        return self._ledger.assignments.assignment(
+            self._secret, collection, self._today(), scope.name
+        )
 
-    def check_asked(self, collection: Collection, ids: Iterable[str] = ()) -> None:
-        """Refuse what this person is not asked, or not now; an unknown name is no question."""
+    def check_assigned(self, collection: Collection, ids: Iterable[str] = ()) -> None:
+        """Refuse questions, a day or a turn that are not the person's; skip unknown ids."""
         collection.check_batch_size()
         known = [question.id for question in collection.questions]
         mine = [id for id in ids if id in known]
         if collection.ask is not None:
-            asked = self.asked(collection)
+            asked = self.assignment(collection)
             for id in mine:
                 asked.check_question(id)
             asked.check_today(self._today())
@@ -145,7 +149,7 @@ class Respondent(Closing):
             self._ledger.check_turn(collection, scope, id, turn)
 
     def _turn(self, collection: Collection) -> int | None:
-        """The turn that it is now, where the contract has turns."""
+        """Return the current turn, or None if the contract has no turns."""
         relay = collection.relay
         return None if relay is None else relay.turn_at(self._now().timestamp())
 
@@ -156,14 +160,13 @@ class Respondent(Closing):
         *,
         random: RandomSource | None = None,
         invitation: str | None = None,
-    ) -> list[Envelope]:
-        """Reports of these answers, by question id: debited and durable, ready to be sent.
+    ) -> list[PendingReport]:
+        """Return reports of these `answers`, by question id: debited, durable, ready to be sent.
 
-        All of them or none: when one would pass a limit, nothing is made. Every answer of the
-        right type is taken, a number outside its range as the nearest end: `told` of the
-        envelope says so. A collection for invited people needs the `invitation`, or the tokens
-        that it gave (see `enrolment`); one that asks some of its questions, or on one of many
-        days, takes what was drawn (see `asked`).
+        All of them or none: when one would pass a limit, nothing is made. Every answer of the right
+        type is taken, a number outside its range as the nearest end: `notes` of the report says so.
+        A collection for invited people needs the `invitation`, or the tokens that it gave (see
+        `enrolment`); one with a sampling design takes what was drawn (see `assignment`).
         """
         if not answers:
             raise InputError("answers must name at least one question; got none")
@@ -172,15 +175,15 @@ class Respondent(Closing):
                 f"{collection.name!r} is for invited people; give the invitation you were sent"
             )
         secret = None if invitation is None else read_invitation(invitation)
-        # Kept by a transaction of its own: an answer that is refused draws nothing anew.
-        self.check_asked(collection, answers)
+        # The draw is kept by a transaction of its own, so a refused answer does not repeat it.
+        self.check_assigned(collection, answers)
         try:
             return self._prepare(collection, answers, random, secret)
         except CeilingError as reached:
-            # Asked outside of the transaction: a person may take their time, and their day end.
-            if not self._agreed(collection, reached):
+            # Consent is asked outside the transaction: a person may take long, and the day may end.
+            if not self._ask_consent(collection, reached):
                 raise
-        self.check_asked(collection, answers)
+        self.check_assigned(collection, answers)
         return self._prepare(collection, answers, random, secret)
 
     def _prepare(
@@ -189,7 +192,7 @@ class Respondent(Closing):
         answers: Mapping[str, object],
         random: RandomSource | None,
         invitation: bytes | None,
-    ) -> list[Envelope]:
+    ) -> list[PendingReport]:
         with self._ledger.transaction():
             scope, turn = self._scope(collection), self._turn(collection)
             pin = self._pin(scope, collection)
@@ -201,8 +204,8 @@ class Respondent(Closing):
                 for id, value in answers.items()
             ]
             self._ledger.pin(scope, pin)
-            self._ledger.purse.keep(scope)
-            self._ledger.drawn.answered(collection, scope.name)
+            self._ledger.tokens.move_to_pinned_name(scope)
+            self._ledger.assignments.adopt_draws(collection, scope.name)
             return envelopes
 
     def _envelope(
@@ -215,8 +218,8 @@ class Respondent(Closing):
         random: RandomSource | None,
         invitation: bytes | None,
         turn: int | None,
-    ) -> Envelope:
-        """The report of one answer, charged; what is wrong with it names its question alone."""
+    ) -> PendingReport:
+        """Make and charge the report of one answer; errors name its question alone."""
         if id not in (ids := [question.id for question in collection.questions]):
             names = ", ".join(ids)
             raise InputError(f"a question must be named as one of {names}; got another name")
@@ -230,38 +233,44 @@ class Respondent(Closing):
         envelope = self._ledger.debit(
             debit, ceilings, self._admits(scope, collection, id, invitation)
         )
-        return replace(envelope, told=tuple(f"question {id!r}: {note}" for note in notes))
+        return replace(envelope, notes=tuple(f"question {id!r}: {note}" for note in notes))
 
     def _scope(self, collection: Collection) -> Scope:
-        """Whose series a contract is."""
+        """Return the scope of a contract's series."""
         return self._ledger.scope(collection, self._collector)
 
     def _pin(self, scope: Scope, collection: Collection) -> Pin:
-        """What the series is held to once this contract is answered."""
-        if (pin := self._followed(scope, collection)) is not None:
+        """Return the pin of the series once this contract is answered."""
+        if (pin := self._checked_pin(scope, collection)) is not None:
             return pin
-        digest, drawn = collection.digest, self._drawn(scope, collection).questions
+        digest, drawn = collection.digest, self._kept_assignment(scope, collection).questions
         most = series_ceiling(collection, drawn)
-        first = Pin(collection.revision, digest, most, agreed=digest, way=collection.way)
+        first = Pin(
+            collection.revision,
+            digest,
+            most,
+            agreed=digest,
+            sender_anonymity=collection.sender_anonymity,
+        )
         met = replace(first, collector=self._collector, contact=collection.contact)
         return replace(met, inherits=scope.inherits)
 
-    def _followed(self, scope: Scope, collection: Collection) -> Pin | None:
-        """The pin of a series that was answered before; what is no revision of it is refused."""
+    def _checked_pin(self, scope: Scope, collection: Collection) -> Pin | None:
+        """Return the pin of a series that was answered before, or refuse the contract."""
         collection.check_batch_size()
         return None if scope.pin is None else scope.pin.follow(collection, self._collector)
 
-    def _agreed(self, collection: Collection, reached: CeilingError) -> bool:
-        """Ask for what a revision wants to spend; remember the answer if it is yes."""
+    def _ask_consent(self, collection: Collection, reached: CeilingError) -> bool:
+        """Ask the person for a higher ceiling; record the answer if it is yes."""
         pin = self._scope(collection).pin
-        # Where a revision promises no total, it is what was spent and all that it may ask.
-        most = series_ceiling(collection, self.asked(collection).questions)
+        # A revision without a limit may cost what was spent plus all that it may ask.
+        most = series_ceiling(collection, self.assignment(collection).questions)
         wanted = collection.series_epsilon or sum_up([reached.spent, most])
         if pin is None or wanted <= pin.ceiling or reached.after > wanted:
             return False
         if pin.agreed == collection.digest:
             return False  # nothing was revised since the person agreed: there is nothing to ask
-        change = Change(collection, reached.spent, pin.ceiling, wanted)
+        change = CeilingIncrease(collection, reached.spent, pin.ceiling, wanted)
         if self._consent is None or not self._consent(change):
             raise InputError(
                 f"{reached}; revision {collection.revision} asks for up to {wanted:.4g}, and that "
@@ -284,7 +293,7 @@ class Respondent(Closing):
         random: RandomSource | None,
         turn: int | None,
     ) -> Debit:
-        """The report of one answer, and which permanent answer it is of."""
+        """Randomise one answer; return its report and the permanent answer behind it."""
         mechanism, context = question.mechanism, (collection.series, question.id)
         permanence, identity = mechanism.permanence, mechanism.identity(value)
         cell = permanence.memo_digest
@@ -296,21 +305,21 @@ class Respondent(Closing):
             retention_days=question.retention_days,
             sealed=None
             if collection.relay is None
-            else EnvelopeClass.of(collection, question, turn),
+            else EnvelopeFormat.of(collection, question, turn),
         )
-        row = functools.partial(Row, *context, mechanism.round, cell, self._epoch)
+        row = functools.partial(PermanentAnswerKey, *context, mechanism.round, cell, self._epoch)
         person = Keyed(self._secret, "rumor permanent answer 2", *context)
         if question.period_days is None:
             report = permanence.report_memoised(value, permanent=person, random=random)
             if not permanence.is_memoised:
-                # Fresh noise costs the same whatever was answered before: no tag tells values
-                # apart, and no rounding of a sum can depend on which of them were equal.
+                # Fresh noise costs the same whatever was answered before, so values need no tags,
+                # and no rounding of a sum can depend on which of them were equal.
                 return make(row("", b""), report=report)
             tag = Keyed(self._secret, "rumor value tag 2", *context, cell, identity)
             return make(row("", tag.digest()[:16]), report=report)
         period = f"{question.period_days}:{self._day_number() // question.period_days}"
         mine = row(period, b"")
-        settled = self._ledger.settled(mine)
+        settled = self._ledger.permanent_answer(mine)
         if settled is None:
             # The identity is part of the key, so that a ledger that was restored from a copy
             # never covers two values by the same noise.
@@ -325,19 +334,19 @@ class Respondent(Closing):
 
     def _admits(
         self, scope: Scope, collection: Collection, id: str, invitation: bytes | None
-    ) -> Callable[[int], Admits] | None:
-        """What gives the token of a report by its number, where one is needed."""
+    ) -> Callable[[int], AdmissionToken] | None:
+        """Return a function that gives the token of report `number`, or None."""
         if collection.issuer is not None:
-            return lambda number: self._ledger.purse.take(collection, scope, id)
+            return lambda number: self._ledger.tokens.spend(collection, scope, id)
         if invitation is None or collection.admission != "invited":
             return None
         secret = invitation
-        return lambda number: Admits(token(secret, collection.series, id, number))
+        return lambda number: AdmissionToken(token(secret, collection.series, id, number))
 
     def enrolment(
         self, collection: Collection, invitation: str
-    ) -> tuple[bytes, Sequence[Unsigned]]:
-        """What the issuer is shown, and the tokens that it still has to sign.
+    ) -> tuple[bytes, Sequence[UnsignedToken]]:
+        """Return the credential for the issuer, and the tokens that it still has to sign.
 
         Those of all questions, whichever will be answered: so it learns nothing of that. They
         are durable before they are given away, and the same ones until they are signed.
@@ -346,33 +355,35 @@ class Respondent(Closing):
         with self._ledger.transaction():
             scope = self._scope(collection)
             pin = scope.pin
-            if pin is not None and pin.way is not None:
-                pin.way.check_issuer(collection.way, collection.series)
-            return shown, self._ledger.purse.want(person_of(shown), collection, scope)
+            if pin is not None and pin.sender_anonymity is not None:
+                pin.sender_anonymity.check_issuer(collection.sender_anonymity, collection.series)
+            return shown, self._ledger.tokens.request(credential_digest(shown), collection, scope)
 
     def enrol(
         self,
         collection: Collection,
         shown: bytes,
-        tokens: Sequence[Unsigned],
+        tokens: Sequence[UnsignedToken],
         answers: Sequence[bytes],
     ) -> None:
-        """Keep what the issuer signed."""
+        """Store what the issuer signed."""
         with self._ledger.transaction():
-            self._ledger.purse.sign(person_of(shown), collection, tokens, answers)
+            self._ledger.tokens.store_signatures(
+                credential_digest(shown), collection, tokens, answers
+            )
 
-    def pending(self, collection: Collection | None = None) -> list[Envelope]:
-        """What was made and has not been acknowledged: to be sent (again), byte for byte."""
+    def pending(self, collection: Collection | None = None) -> list[PendingReport]:
+        """Return the reports that were not acknowledged, to be sent again byte for byte."""
         return self._ledger.pending(None if collection is None else collection.digest)
 
-    def acknowledge(self, envelopes: Sequence[Envelope]) -> None:
-        """Note that reports have arrived; their bytes are forgotten, their cost is not."""
+    def acknowledge(self, envelopes: Sequence[PendingReport]) -> None:
+        """Forget the bytes of reports that have arrived, and keep their cost."""
         self._ledger.acknowledge([envelope.id for envelope in envelopes])
 
-    def drop_over(self, envelopes: Sequence[Envelope]) -> list[Envelope]:
+    def drop_expired(self, envelopes: Sequence[PendingReport]) -> list[PendingReport]:
         """Drop those of `envelopes` whose turn is over, and return them; their cost stays.
 
-        What takes a report back is kept: an acknowledgement may have been lost on its way.
+        Their withdrawal keys are kept: an acknowledgement may have been lost on its way.
         """
         hour = self._now().timestamp() / 3600
         over = [each for each in envelopes if each.expires is not None and each.expires <= hour]
@@ -380,8 +391,10 @@ class Respondent(Closing):
             self.acknowledge(over)
         return over
 
-    def readmit(self, collection: Collection, envelope: Envelope, invitation: str) -> Envelope:
-        """A waiting report with the token of another invitation: the same bytes, if there is one.
+    def replace_token(
+        self, collection: Collection, envelope: PendingReport, invitation: str
+    ) -> PendingReport:
+        """Return a waiting report with a token of another `invitation`, if there is one.
 
         It costs nothing: what was drawn and debited stays as it is.
         """
@@ -389,46 +402,46 @@ class Respondent(Closing):
             admits = self._other_token(collection, envelope, invitation)
             if admits is None:
                 return envelope
-            name = self._ledger.readmit(envelope.id, admits)
+            name = self._ledger.replace_token(envelope.id, admits)
         return replace(envelope, id=name, token=admits.token)
 
     def _other_token(
-        self, collection: Collection, envelope: Envelope, invitation: str
-    ) -> Admits | None:
+        self, collection: Collection, envelope: PendingReport, invitation: str
+    ) -> AdmissionToken | None:
         if collection.issuer is None:
-            numbers = {made.id: made.number for made in self._ledger.made()}
+            numbers = {made.id: made.number for made in self._ledger.withdrawable()}
             context = (collection.series, envelope.question, numbers.get(envelope.id, 0))
-            return Admits(token(read_invitation(invitation), *context))
-        person = person_of(enrolment_credential(collection, invitation))
-        if self._ledger.purse.owner(envelope.id) == person:
-            # The others of this invitation are for other reports: nobody talks a device out of
-            # them one by one.
+            return AdmissionToken(token(read_invitation(invitation), *context))
+        person = credential_digest(enrolment_credential(collection, invitation))
+        if self._ledger.tokens.invitation_of(envelope.id) == person:
+            # Its other tokens are for other reports: a collector that refuses each token in turn
+            # must not get them all.
             return None
         try:
             scope = self._scope(collection)
-            return self._ledger.purse.take(collection, scope, envelope.question, person)
+            return self._ledger.tokens.spend(collection, scope, envelope.question, person)
         except NoTokenError:
             return None
 
-    def made(self) -> list[Made]:
-        """The reports that can still be taken back, waiting ones among them."""
-        return self._ledger.made()
+    def withdrawable(self) -> list[WithdrawableReport]:
+        """Return the reports that can still be withdrawn, waiting ones among them."""
+        return self._ledger.withdrawable()
 
     def forget(self, ids: Sequence[bytes]) -> None:
         """Forget reports that were withdrawn; nothing is refunded."""
         self._ledger.forget(ids)
 
     def spending(self) -> list[Spending]:
-        """What each question has cost so far."""
+        """Return the loss of each question so far."""
         return self._ledger.spending()
 
     @property
     def spent(self) -> float:
-        """What all reports of this device have cost together, at worst."""
+        """The loss of all reports of this device together, in the worst case."""
         return self._ledger.total()
 
     def events(self) -> list[tuple[str, str]]:
-        """What happened to the secret, as (day, what)."""
+        """Return the events of the secret, as (day, what)."""
         return self._ledger.events()
 
     def reset(self) -> None:

@@ -1,7 +1,7 @@
 """A person's secret: 256 bits in a file that only its owner can read, made once.
 
-Permanent answers and the cohort follow from it, so losing it means being asked afresh (and
-paying again), and showing it undoes the permanent noise. The file is the line
+Permanent answers and the cohort follow from it, so losing it means new permanent answers (and a
+new loss), and showing it undoes the permanent noise. The file is the line
 "rumor secret 1" and a line of 64 hexadecimal digits.
 """
 
@@ -20,7 +20,7 @@ _BYTES = 32
 
 
 def open_secret(path: Path) -> tuple[bytes, bool]:
-    """The secret in this file, made if there is none; and whether it was made now.
+    """Return the secret in the file at `path`, and whether it was made just now.
 
     Two processes that start at once agree: only one of them can make the file.
     """
@@ -31,14 +31,14 @@ def open_secret(path: Path) -> tuple[bytes, bool]:
 
 
 def replace_secret(path: Path) -> bytes:
-    """A new secret in place of the old one."""
+    """Write a new secret in place of the old one, and return it."""
     secret = secrets.token_bytes(_BYTES)
     _publish(path, secret, replace=True)
     return secret
 
 
 def read_secret(path: Path) -> bytes:
-    """The secret in a file, or the sentence that says why it cannot be trusted."""
+    """Return the secret in the file at `path`, or refuse a file that cannot be trusted."""
     try:
         status = path.stat()
         if os.name == "posix" and stat.S_IMODE(status.st_mode) & 0o077:
@@ -68,7 +68,7 @@ def read_secret(path: Path) -> bytes:
 
 
 def _publish(path: Path, secret: bytes, *, replace: bool) -> bool:
-    """Write aside, sync, and move into place at once; False when another was there first."""
+    """Write a file aside, sync it and move it into place; False if another was there first."""
     aside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
     handle = os.open(aside, flags, 0o600)

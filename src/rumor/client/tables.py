@@ -5,13 +5,13 @@ the report is withdrawn, or until the retention of its question is over: then th
 deleted the report, and only counts are left, which nobody's key can reach. Whoever reads this
 table can tell which stored reports are this person's, and nothing more about their answers.
 
-Where a blind token admitted a report that goes through a relay, the token is kept as long: the
-collector asks for it when the report has not arrived yet, since anybody can make up a key.
+A blind token that admitted a report through a relay is kept as long: the collector asks for it if
+the report has not arrived yet, since anybody can make up a key.
 
-A turn is a public number of the relay's (rumor.contract.relay). What is kept is the hour at which
-the turn of the last report ends, so that a revision with longer turns lets no report in early, and
-a clock that went backwards lets in none at all. Turns are of a collector's series: another
-collector that uses its name (rumor.client.pins) holds up nothing.
+A turn is a public number of the relay's (rumor.contract.relay). The table keeps the hour at which
+the turn of the last report ends, so that a revision with longer turns admits no report early, and
+a clock that went backwards admits none at all. Turns belong to a collector's series: another
+collector that uses its name (rumor.client.pins) delays nothing.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from rumor.core.errors import InputError
 
 
 class LedgerTable:
-    """A table in a ledger's database; the ledger's transactions are around it."""
+    """A table in a ledger's database, used within the ledger's transactions."""
 
     SCHEMA: ClassVar[str]
-    """The SQL that makes it where there is none."""
+    """The SQL that creates the table unless it exists."""
 
     def __init__(self, database: sqlite3.Connection) -> None:
         self._database = database
@@ -50,21 +50,21 @@ CREATE TABLE IF NOT EXISTS sent_token (id BLOB PRIMARY KEY, token BLOB NOT NULL)
 
 
 @dataclass(frozen=True)
-class Made:
-    """A report that this device made, and can take back."""
+class WithdrawableReport:
+    """A report that this device made and can withdraw."""
 
     id: bytes
     key: bytes
     contract: str
     question: str
     number: int
-    """Which of the person's reports to its question it is, from 0: what its token is made of."""
+    """The number of the report among the person's to this question, from 0."""
     token: bytes | None = None
-    """The blind token that admitted it, where it goes through a relay."""
+    """The blind token that admitted the report, if it goes through a relay."""
 
 
-class Sent(LedgerTable):
-    """The table of them."""
+class WithdrawalTable(LedgerTable):
+    """The table of withdrawal keys."""
 
     SCHEMA = _SCHEMA
 
@@ -72,8 +72,8 @@ class Sent(LedgerTable):
         super().__init__(database)
         database.execute(_TOKENS)
 
-    def add(self, made: Made, retention_days: int | None) -> None:
-        """Keep a report's key, as long as its question's retention says."""
+    def add(self, made: WithdrawableReport, retention_days: int | None) -> None:
+        """Store the key of a `report`, for as long as its question's retention."""
         self._database.execute(
             "INSERT INTO sent VALUES (?, ?, ?, ?, ?, ?, NULL)",
             (made.id, made.key, made.contract, made.question, made.number, retention_days),
@@ -82,14 +82,14 @@ class Sent(LedgerTable):
             self._database.execute("INSERT INTO sent_token VALUES (?, ?)", (made.id, made.token))
 
     def rename(self, id: bytes, name: bytes, key: bytes, token: bytes) -> None:
-        """Note that another token names a report that waits."""
+        """Rename a waiting report from `id` to `name`, since another token names it."""
         self._database.execute("UPDATE sent SET id = ?, key = ? WHERE id = ?", (name, key, id))
         self._database.execute(
             "UPDATE sent_token SET id = ?, token = ? WHERE id = ?", (name, token, id)
         )
 
-    def arrived(self, ids: Sequence[bytes]) -> None:
-        """Note the day, from which retention counts; and forget what is past it."""
+    def note_arrival(self, ids: Sequence[bytes]) -> None:
+        """Start the retention of the reports with these `ids` today, and forget old keys."""
         today = datetime.datetime.now(datetime.UTC).date()
         for id in ids:
             row = self._database.execute("SELECT retention FROM sent WHERE id = ?", (id,))
@@ -103,26 +103,26 @@ class Sent(LedgerTable):
         self.forget_old(today)
 
     def forget_old(self, today: datetime.date) -> None:
-        """Forget keys of reports that the collector has deleted by now."""
+        """Forget the keys of reports that the collector has deleted by `today`."""
         self._database.execute("DELETE FROM sent WHERE until < ?", (today.isoformat(),))
         self._forget_tokens()
 
     def forget(self, ids: Sequence[bytes]) -> None:
-        """Forget keys that have done their work."""
+        """Forget the keys of withdrawn reports."""
         self._database.executemany("DELETE FROM sent WHERE id = ?", [(id,) for id in ids])
         self._forget_tokens()
 
     def _forget_tokens(self) -> None:
-        """Forget the tokens of reports whose keys are gone, by whichever version of Rumor."""
+        """Forget the tokens of reports whose keys are gone."""
         self._database.execute("DELETE FROM sent_token WHERE id NOT IN (SELECT id FROM sent)")
 
-    def made(self) -> list[Made]:
-        """Every report that can still be taken back, in the order of their random ids."""
+    def withdrawable(self) -> list[WithdrawableReport]:
+        """Return every report that can still be withdrawn, in the order of the random ids."""
         rows = self._database.execute(
             "SELECT id, key, contract, question, number, token"
             " FROM sent LEFT JOIN sent_token USING (id) ORDER BY id"
         )
-        return [Made(*row) for row in rows]
+        return [WithdrawableReport(*row) for row in rows]
 
 
 _TURN_SCHEMA = """
@@ -134,7 +134,7 @@ CREATE TABLE IF NOT EXISTS turn (
 
 
 class TurnTable(LedgerTable):
-    """By series and question, the hour since 1970 UTC at which the turn of the last report ends."""
+    """The table of the hour at which the last report's turn ends, by series and question."""
 
     SCHEMA = _TURN_SCHEMA
 
@@ -158,7 +158,7 @@ class TurnTable(LedgerTable):
         )
 
     def note(self, scope: Scope, question: str, ends: int) -> None:
-        """Keep the hour at which the turn of a new report ends."""
+        """Store the hour at which the turn of a new report ends."""
         self._database.execute(
             "INSERT OR REPLACE INTO turn VALUES (?, ?, ?)", (scope.name, question, ends)
         )

@@ -1,8 +1,8 @@
-"""Speaking to a collector over HTTP, with nothing but the standard library.
+"""Requests to a collector over HTTP, with nothing but the standard library.
 
-It says no more than it must: no cookies, no redirects, a constant user agent. Only the
-answer of a real collector counts as an acknowledgement; whatever else may sit at the other
-end (a login page of a hotel, say) counts as being offline.
+Requests carry no cookies, follow no redirects and have a constant user agent. Only the answer of
+a real collector counts as an acknowledgement; anything else at the other end, such as the login
+page of a hotel, counts as being offline.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _THIS_MACHINE = ("127.0.0.1", "::1", "localhost")
 
 
 class Unreachable(Exception):  # noqa: N818 (a state, not a mistake)
-    """The collector cannot be reached just now; try again later, after so many seconds."""
+    """A state in which the collector cannot be reached; try again after `retry_after` seconds."""
 
     def __init__(self, reason: str, retry_after: float = 0.0) -> None:
         super().__init__(reason)
@@ -40,7 +40,7 @@ class Unreachable(Exception):  # noqa: N818 (a state, not a mistake)
 
 
 class Refused(Exception):  # noqa: N818 (an answer, not a mistake)
-    """The collector refuses, with a type for programs and a sentence for people."""
+    """A refusal by the collector, with a type for programs and a sentence for people."""
 
     def __init__(self, type: str, detail: str, indices: tuple[int, ...] = ()) -> None:
         super().__init__(detail)
@@ -48,8 +48,8 @@ class Refused(Exception):  # noqa: N818 (an answer, not a mistake)
 
 
 @dataclass(frozen=True)
-class Served:
-    """What GET /v1/collection says."""
+class ServedContract:
+    """The answer of GET /v1/collection."""
 
     digest: str
     open: bool
@@ -57,7 +57,7 @@ class Served:
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """A report goes where it was meant to go, or nowhere."""
+    """A handler that refuses redirects: a report goes where it was meant to go, or nowhere."""
 
     def redirect_request(
         self,
@@ -72,7 +72,7 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 
 
 class Transport:
-    """The way to one collector; `timeout` is the time in seconds that a whole request may take."""
+    """A connection to one collector; `timeout` bounds each whole request, in seconds."""
 
     def __init__(self, url: str, timeout: float = 10.0) -> None:
         parts = _parts(url)
@@ -83,10 +83,10 @@ class Transport:
             or not parts.hostname
             or (parts.query and not page)
         ):
-            # What follows a # may be an invitation, which is a secret.
+            # The part after a # may be an invitation, which is a secret.
             given = format_value(str(url).partition("#")[0])
             raise InputError(f"a collector's URL must be http(s)://HOST[:PORT]; got {given}")
-        # The address of the answer page is the one that people are given.
+        # People are given the address of the answer page.
         path = path.removesuffix(_PAGE).rstrip("/")
         self.url = urllib.parse.urlunsplit((parts.scheme, parts.netloc, path, "", ""))
         self._timeout = timeout
@@ -96,8 +96,8 @@ class Transport:
         self._opener = urllib.request.build_opener(*used)
         self._opener.addheaders = [("User-Agent", "rumor")]
 
-    def collection(self) -> Served:
-        """The contract that the collector serves, not yet trusted."""
+    def collection(self) -> ServedContract:
+        """Return the contract that the collector serves, not yet trusted."""
         try:
             answer = self._call(urllib.request.Request(f"{self.url}/v1/collection"))
         except Refused as refusal:
@@ -107,23 +107,23 @@ class Transport:
         digest, is_open = answer.get("digest"), answer.get("open")
         if not isinstance(digest, str) or not isinstance(is_open, bool):
             raise Unreachable(f"{self.url} does not answer as a collector does")
-        return Served(digest, is_open, answer.get("contract"))
+        return ServedContract(digest, is_open, answer.get("contract"))
 
     def send(
         self, digest: str, question: str, records: bytes, count: int, token: bytes | None = None
     ) -> int:
-        """Send records of id and report; how many were new to the collector.
+        """Send records of id and report; return how many were new to the collector.
 
         Returns when all are durable there, and raises otherwise.
         """
         more = {} if token is None else {"Rumor-Token": token.hex()}
-        request = self._posted("reports", digest, question, records, more)
+        request = self._post_request("reports", digest, question, records, more)
         return self._counts(request, "accepted", "duplicates", count)
 
-    def _posted(
+    def _post_request(
         self, what: str, digest: str, question: str, body: bytes, more: Mapping[str, str]
     ) -> urllib.request.Request:
-        """A request with reports or envelopes of one question."""
+        """Return a request with reports or envelopes of one question."""
         kind = "envelopes" if what == "batches" else what
         headers = {
             "Content-Type": f"application/vnd.rumor.{kind}",
@@ -135,7 +135,7 @@ class Transport:
         )
 
     def pass_on(self, digest: str, question: str, sealed: bytes, turn: int | None = None) -> None:
-        """Hand one envelope of a `turn` to a relay; returns when it is durable there."""
+        """Send one envelope of a `turn` to a relay; return when it is durable there."""
         named = "" if turn is None else f"/{turn}"
         request = urllib.request.Request(
             f"{self.url}/v1/relay/{digest}/{question}{named}",
@@ -154,19 +154,19 @@ class Transport:
         token: str,
         turn: int | None = None,
     ) -> None:
-        """Hand a relay's envelopes to a gateway; returns when what is good of them is durable."""
+        """Send a relay's envelopes to a gateway; return when the valid ones are durable."""
         named = {} if turn is None else {"Rumor-Turn": str(turn)}
         more = {"Authorization": f"Bearer {token}", **named}
-        request = self._posted("batches", digest, question, envelopes, more)
+        request = self._post_request("batches", digest, question, envelopes, more)
         if self._call(request) != {"taken": count}:
             raise Unreachable(f"{self.url} does not answer as a gateway does")
 
     def withdraw(
         self, digest: str, question: str, keys: Sequence[bytes], token: bytes | None = None
     ) -> int:
-        """Take reports back by their keys; how many were there. All are gone when it returns.
+        """Withdraw reports by their keys; return how many the collector had.
 
-        With the `token` of the one report, which may not have arrived from a relay.
+        None is left there then. `token` is that of the one report, which may not have arrived yet.
         """
         shown = {} if token is None else {"Rumor-Token": token.hex()}
         body = {"question": question, "keys": [_text(key) for key in keys]}
@@ -178,7 +178,7 @@ class Transport:
         return self._counts(request, "withdrawn", "absent", len(keys))
 
     def tokens(self, credential: bytes, tokens: Sequence[tuple[bytes, int, bytes]]) -> list[bytes]:
-        """Have an issuer sign tokens (key, number, blinded message); its answers, in order."""
+        """Return the issuer's signatures of tokens (key, number, blinded message), in order."""
         wanted = [
             {"key": _text(key), "number": number, "blinded": _text(blinded)}
             for key, number, blinded in tokens
@@ -198,7 +198,7 @@ class Transport:
         return answers
 
     def _counts(self, request: urllib.request.Request, first: str, second: str, count: int) -> int:
-        """The first of two numbers that an answer must have, and that make up the count."""
+        """Return the first of two numbers in the answer, which must add up to `count`."""
         answer = self._call(request)
         one, other = answer.get(first), answer.get(second)
         if not isinstance(one, int) or not isinstance(other, int) or one + other != count:
@@ -245,7 +245,7 @@ class Transport:
 
 
 def _sentence(said: object) -> str:
-    """What a server says, as one line of at most so many characters that no terminal obeys."""
+    """Return what a server says as one bounded line that no terminal obeys."""
     return visible(" ".join(str(said)[:_LONGEST_SENTENCE].split()))
 
 

@@ -48,7 +48,7 @@ from rumor.contract.report_file import (
     DAMAGE,
     ReportFile,
     ReportWriter,
-    damaged,
+    damaged_file_error,
     report_bytes,
     write_reports,
 )
@@ -260,7 +260,7 @@ def stored_in(files: Sequence[ReportFile]) -> Iterator[StoredReports]:
                 for rows in parquet.iter_batches(_ROWS, columns=["id", "report", "day"]):
                     yield from _by_day(rows)
         except DAMAGE:
-            raise damaged(file.path) from None
+            raise damaged_file_error(file.path) from None
         except InputError as problem:
             raise InputError(f"{file.path}: {problem}") from None
 

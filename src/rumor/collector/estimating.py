@@ -58,7 +58,7 @@ def comparison_data(
     view: View,
 ) -> Mapping[str, Any]:
     """What differs between two periods, as plain data, by the code of `rumor compare`."""
-    from rumor.analysis.compare.method import Group, compare_groups
+    from rumor.analysis.compare.method import ReportGroup, compare_groups
     from rumor.analysis.people import require_different
 
     kind = KINDS[question.kind]
@@ -66,7 +66,7 @@ def comparison_data(
     for name, summary in periods.items():
         if summary.reports == 0:
             raise InputError(f"a comparison needs reports of both periods; got none of {name!r}")
-    groups = [Group(name, summary) for name, summary in periods.items()]
+    groups = [ReportGroup(name, summary) for name, summary in periods.items()]
     options = kind.collector_options(dictionary)
     return compare_groups(kind, groups, options=options, notes=notes, of=view.of).to_dict(view)
 

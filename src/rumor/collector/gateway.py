@@ -20,7 +20,7 @@ from rumor.collector.http.problems import Problem
 from rumor.collector.store.base import ReportBatch, StoredCollection
 from rumor.collector.tokens import Tokens
 from rumor.contract.collection import Collection, Question
-from rumor.contract.envelope import EnvelopeClass
+from rumor.contract.envelope import EnvelopeFormat
 from rumor.core.errors import InputError
 from rumor.core.files import PathLike, append_for_owner, readable
 
@@ -101,7 +101,7 @@ class Gateway:
     ) -> tuple[list[ReportBatch], int]:
         """The reports in good envelopes, each for itself, and how many envelopes were bad."""
         collection, mechanism = entry.collection, question.mechanism
-        kind, key = EnvelopeClass.of(collection, question, turn), self.key_of(collection)
+        kind, key = EnvelopeFormat.of(collection, question, turn), self.key_of(collection)
         found = []
         for at in range(0, len(envelopes), kind.size):
             plain = kind.open(key, envelopes[at : at + kind.size], collection)

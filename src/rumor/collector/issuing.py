@@ -20,7 +20,7 @@ from rumor.collector.metrics import Metrics
 from rumor.collector.periodic import StoreHealth
 from rumor.collector.store.base import BlindedToken, Store, StoreUnavailableError
 from rumor.contract.collection import Collection
-from rumor.contract.issuing import CREDENTIAL_BYTES, SIGNATURE_BYTES, key_name, person_of
+from rumor.contract.issuing import CREDENTIAL_BYTES, SIGNATURE_BYTES, credential_digest, key_name
 from rumor.core.blind_rsa import SecretKey, blind_sign
 from rumor.core.deprecation import old_name
 
@@ -98,7 +98,7 @@ class IssuerService:
                 )
 
     def _sign(self, credential: bytes, wanted: Sequence[BlindedToken]) -> list[bytes]:
-        against = self.store.issue(self.collection.series, person_of(credential), wanted)
+        against = self.store.issue(self.collection.series, credential_digest(credential), wanted)
         if against is None:
             raise Problem(
                 "not-admitted", "tokens are for those with an invitation that is known here"

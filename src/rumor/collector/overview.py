@@ -37,7 +37,7 @@ def overview(
 
 def _said(collection: Collection) -> list[str | None]:
     """What people are told of the collection as a whole, where there is anything to tell."""
-    return [_asks(collection), collection_promise(collection).joined()]
+    return [_asks(collection), collection_promise(collection).linking_in_words()]
 
 
 def _asks(collection: Collection) -> str | None:

@@ -11,7 +11,7 @@ import datetime
 from rumor.collector.backup import ExportResult, stored_in
 from rumor.collector.store.base import QuestionContents, Store
 from rumor.contract.collection import Collection, Question
-from rumor.contract.report_file import NO_STRATA, ReportFile, find_files
+from rumor.contract.report_file import RESERVED_COLUMNS, ReportFile, find_files
 from rumor.core.errors import InputError
 from rumor.core.files import PathLike
 from rumor.mechanisms.summary import Summary
@@ -45,7 +45,7 @@ def import_reports(store: Store, path: PathLike, collection: Collection) -> Expo
 def strata_of(path: PathLike) -> list[str]:
     """The kept columns of reports files, which a store has no place for."""
     names = (name for file in find_files(path) for name in file.schema.names)
-    return sorted({name for name in names if name not in NO_STRATA})
+    return sorted({name for name in names if name not in RESERVED_COLUMNS})
 
 
 def _counted(

@@ -42,7 +42,7 @@ from rumor.collector.store.base import (
 )
 from rumor.collector.tokens import Tokens
 from rumor.contract.collection import Collection, Question
-from rumor.contract.envelope import EnvelopeClass
+from rumor.contract.envelope import EnvelopeFormat
 from rumor.core.errors import InputError, format_value
 from rumor.core.reports import Reports
 from rumor.core.types import Days
@@ -271,7 +271,7 @@ class Service(WriterService):
         """Make durable what is good of a relay's envelopes, in one commit; how many there were."""
         assert self.gateway is not None
         self.gateway.key_of(entry.collection)
-        size, limits = EnvelopeClass.of(entry.collection, question).size, self.limits
+        size, limits = EnvelopeFormat.of(entry.collection, question).size, self.limits
         count, rest = divmod(len(envelopes), size)
         if rest or not 1 <= count <= limits.batch_envelopes:
             raise Problem(

@@ -1,1 +1,1 @@
-"""What is known to device, collector and analyst alike: collections, and the files they name."""
+"""Collections and the files they name, as device, collector and analyst share them."""

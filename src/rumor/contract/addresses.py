@@ -1,4 +1,4 @@
-"""Where the others are that a contract names: an address that a page's policy may hold as it is."""
+"""Checked addresses of issuers and relays, plain enough for a page's content security policy."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import urllib.parse
 
 from rumor.core.errors import InputError, format_value
 
-# An origin and a plain path: nothing that a header or a policy of a page could take otherwise.
+# An origin and a plain path, which headers and content security policies hold unescaped.
 _URL = re.compile(
     r"https?://([a-z0-9.-]+|\[[0-9a-f:]+\])(:[0-9]{1,5})?(/[A-Za-z0-9._~-]+)*", re.ASCII
 )
@@ -20,7 +20,7 @@ _USUAL_PORTS = {"http": 80, "https": 443}
 
 
 def checked_url(given: object, whose: str) -> str:
-    """The plain address of an issuer or a relay."""
+    """Return `given` if it is a plain address of `whose` server, an issuer or a relay."""
     if not isinstance(given, str) or len(given) > _MOST or not _URL.fullmatch(given):
         raise InputError(
             f"the url of {whose} must be http(s)://HOST[:PORT][/PATH] in plain letters, the host "
@@ -48,7 +48,7 @@ def _host(netloc: str) -> str:
     host = netloc.rpartition("@")[2]
     if host.startswith("["):
         return f"[{_ipv6(host[1:].partition(']')[0])}]"
-    host = _mapped(urllib.parse.unquote(host.partition(":")[0], errors="strict"))
+    host = _normalize_host(urllib.parse.unquote(host.partition(":")[0], errors="strict"))
     if not host:
         raise ValueError("an address needs a host")
     host = ".".join(_ascii(label) for label in host.split("."))
@@ -58,7 +58,7 @@ def _host(netloc: str) -> str:
     return host
 
 
-def _mapped(host: str) -> str:
+def _normalize_host(host: str) -> str:
     """Return `host` in small letters and plain forms, nearly as UTS 46 maps it.
 
     Letter by letter: as a word, a capital sigma at its end would become another one. The codec

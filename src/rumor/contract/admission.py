@@ -1,11 +1,10 @@
-"""One-time tokens: who may answer, without saying who answered what.
+"""One-time tokens: they decide who may answer, without telling who answered what.
 
-Whoever invites people makes an *invitation* for each, 16 random bytes and two that catch
-slips. From it the person's device derives a token for every report it may send: of each
-question its own, so that the tokens of one person's answers have nothing in common. The
-collector keeps a key for each
-token that was not used yet, which tells it nothing about the token; a used one is deleted
-in the commit that takes the report, and nothing connects the two afterwards.
+The operator makes an *invitation* for each person, 16 random bytes and two that catch typing
+errors. From it the person's device derives a token for every report it may send, different ones
+for each question, so that the tokens of one person's answers have nothing in common. The collector
+keeps a key for each unused token, which does not reveal the token. It deletes the key of a used
+token in the commit that stores the report, and nothing connects the two afterwards.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from rumor.contract.collection import Collection
 
 _PREFIX = "rumor-invitation-"
-# What a bound invitation shows to an issuer is of no use to another (rumor.contract.issuing).
+# The credential of a bound invitation is of use to one issuer alone (rumor.contract.issuing).
 _BOUND_PREFIX = "rumor-bound-invitation-"
 _BYTES, _CHECK_BYTES = 16, 2
 TOKEN_BYTES = 16
@@ -40,12 +39,12 @@ def _check(secret: bytes, bound: bool) -> bytes:
 
 
 def is_bound(text: str) -> bool:
-    """Whether an invitation is bound to an issuer."""
+    """Return whether the invitation `text` is bound to an issuer."""
     return text.strip().startswith(_BOUND_PREFIX)
 
 
 def read_invitation(text: str) -> bytes:
-    """The bytes of an invitation, or the sentence that says it is none."""
+    """Return the secret bytes of the invitation `text`, or refuse it in one sentence."""
     code, bound = text.strip(), is_bound(text)
     prefix = _BOUND_PREFIX if bound else _PREFIX
     try:
@@ -56,7 +55,7 @@ def read_invitation(text: str) -> bytes:
                 return secret
     except ValueError:
         pass
-    # The text may be a real invitation with a slip: it is not repeated.
+    # The text may be a real invitation with a typing error, a secret: the error does not show it.
     raise InputError(
         f"an invitation must be {_PREFIX!r} (or {_BOUND_PREFIX!r}) and 24 letters, digits, - or "
         f"_, just as it was sent; got {len(code)} characters that are not"
@@ -64,17 +63,17 @@ def read_invitation(text: str) -> bytes:
 
 
 def token(invitation: bytes, series: str, question: str, number: int) -> bytes:
-    """The token of a person's report of this number (from 0) to a question."""
+    """Return the token of a person's report `number` (from 0) to `question` of `series`."""
     return Keyed(invitation, "rumor admission", series, question, number).digest()[:TOKEN_BYTES]
 
 
 def admission_key(series: str, question: str, token: bytes) -> bytes:
-    """What the collector keeps of a token: it fits this question alone."""
+    """Return the key by which the collector stores `token`, which fits `question` alone."""
     return hashlib.sha256(encode_context("rumor admission key", series, question) + token).digest()
 
 
 def admission_keys(collection: Collection, invitation: str) -> list[bytes]:
-    """The keys of all reports that an invited person may send."""
+    """Return the keys of all reports to `collection` that the holder of `invitation` may send."""
     secret, series = read_invitation(invitation), collection.series
     return [
         admission_key(series, question.id, token(secret, series, question.id, number))

@@ -1,4 +1,4 @@
-"""The contract between the people asked, the collector and the analyst.
+"""The contract between respondents, collector and analyst.
 
 A TOML file says what is wanted; opening it resolves everything once (mechanisms and their
 integer thresholds), and the resolved canonical JSON is the contract: what is stored,
@@ -19,11 +19,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self, cast
 
-from rumor.contract.asking import Ask, checked_ask, dearest, how_many, people_each
 from rumor.contract.issuing import Issuer, checked_issuer
 from rumor.contract.linking import Linked, checked_linked
 from rumor.contract.relay import Relay, checked_relay
-from rumor.contract.way import Way
+from rumor.contract.sampling import (
+    SamplingDesign,
+    checked_design,
+    questions_per_person,
+    respondents_per_question,
+    sum_of_largest,
+)
+from rumor.contract.sender_anonymity import SenderAnonymity
 from rumor.core.canonical import Json, canonical_json
 from rumor.core.checks import (
     checked_choice,
@@ -34,6 +40,7 @@ from rumor.core.checks import (
     exact_text,
     known_keys,
 )
+from rumor.core.deprecation import old_keywords, old_names
 from rumor.core.errors import InputError, format_value
 from rumor.core.files import readable, write_whole
 from rumor.kinds import KINDS
@@ -45,19 +52,19 @@ _MAX_USERS = 10**12
 _MAX_REPORTS = 1_000_000
 _MAX_DAYS = 36_525
 
-# Who may answer: anybody, or whoever has an invitation; with tokens that whoever made the
-# invitations can trace, or that nobody can.
+# Who may answer: anybody; people with an invitation, whose tokens its sender can trace; or
+# people with blind tokens, which nobody can trace.
 ADMISSIONS = ("open", "invited", "blind")
-# Which permanent answer a report shows: that of the person's value, or that of the first value
-# they gave in the period, whatever it is by now.
+# The permanent answer that a report shows: that of the person's value, or that of the first
+# value they gave in the period.
 MEMOS = ("value", "period")
 _LIMITS = ("reports_per_person", "retention_days")
 _MAX_REVISION = 1_000_000
 _MAX_SERIES_EPSILON = 1e9
 _DIGEST = re.compile("[0-9a-f]{64}")
 
-# What a contract says only where it is not this, so that most contracts say nothing of it.
-_USUAL: Mapping[str, object] = {
+# Members that a contract omits if they have these values.
+_DEFAULTS: Mapping[str, object] = {
     "admission": ADMISSIONS[0],
     "revision": 1,
     "previous": None,
@@ -67,20 +74,20 @@ _USUAL: Mapping[str, object] = {
     "issuer": None,
     "relay": None,
 }
-_USUAL_QUESTION: Mapping[str, object] = {"memo": MEMOS[0], "period_days": None}
-# Of what is no plain data already, how a contract says it.
-_PLAIN: Mapping[str, Callable[[Any], Json]] = {
-    "ask": Ask.contract,
+_QUESTION_DEFAULTS: Mapping[str, object] = {"memo": MEMOS[0], "period_days": None}
+# Functions that turn members into plain data, for those that are objects.
+_TO_PLAIN: Mapping[str, Callable[[Any], Json]] = {
+    "ask": SamplingDesign.contract,
     "linked": list,
     "issuer": Issuer.contract,
     "relay": Relay.contract,
 }
-_COLLECTION_KEYS = ("name", "series", "contact", "users", *_USUAL, "questions")
+_COLLECTION_KEYS = ("name", "series", "contact", "users", *_DEFAULTS, "questions")
 
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """One question, resolved: what is asked, how it is randomised, how long it is kept."""
+    """One resolved question: its text, kind, mechanism and limits."""
 
     id: str
     kind: str
@@ -90,13 +97,13 @@ class Question:
     retention_days: int | None
     memo: str = MEMOS[0]
     period_days: int | None = None
-    """How long the first answer of a period stands, with memo "period"."""
+    """The days for which the first answer of a period stands, with memo "period"."""
     column: str | None = None
-    """What tables call it, where that is not its id; no part of the contract."""
+    """The name of the column in tables, if it is not the id; no part of the contract."""
 
     @property
     def labels(self) -> tuple[str, ...] | None:
-        """What the values are called, or None when they have no names."""
+        """The names of the values, or None if they have none."""
         return self.mechanism.labels
 
     @property
@@ -106,12 +113,12 @@ class Question:
 
     @property
     def reports_in_all(self) -> int:
-        """How many reports one person may send, all rounds included."""
+        """The most reports one person may send, over all rounds."""
         return self.reports_per_person * self.mechanism.rounds
 
     @property
     def epsilon_total(self) -> float:
-        """What all the reports of one person cost, all rounds included, their value unchanged."""
+        """The loss of all reports of one person, over all rounds, with one unchanged value."""
         return self.mechanism.epsilon_all_rounds(self.reports_per_person)
 
     def __eq__(self, other: object) -> bool:
@@ -121,7 +128,7 @@ class Question:
         return hash(canonical_json(self.contract()))
 
     def contract(self) -> dict[str, Json]:
-        """The resolved question as plain data."""
+        """Return the resolved question as plain data."""
         return {
             "id": self.id,
             "kind": self.kind,
@@ -131,13 +138,14 @@ class Question:
             "mechanism": self.mechanism.describe(),
             "reports_per_person": self.reports_per_person,
             "retention_days": self.retention_days,
-            **_unusual(self, _USUAL_QUESTION),
+            **_non_default_members(self, _QUESTION_DEFAULTS),
         }
 
 
+@old_names(way="sender_anonymity")
 @dataclass(frozen=True, eq=False)
 class Collection:
-    """A frozen contract: its questions, and the digest that everyone compares."""
+    """A frozen contract: its questions, and the digest that every party compares."""
 
     name: str
     series: str
@@ -148,19 +156,19 @@ class Collection:
     previous: str | None = None
     """The digest of the contract that this one revises."""
     series_epsilon: float | None = None
-    """What the whole series may cost one person at most, all revisions together, where said."""
-    ask: Ask | None = None
-    """How few of the questions and days each person is asked, where it is not all of them."""
+    """The limit of the whole series for one person, over all revisions, if there is one."""
+    ask: SamplingDesign | None = None
+    """The sampling design, unless everybody is asked everything on any day."""
     linked: Linked | None = None
-    """Two questions whose reports of one person may be joined, where that was said."""
+    """Two questions whose reports of one person may be linked, if that was declared."""
     issuer: Issuer | None = None
-    """Who signs the tokens that admit reports, where it does so blindly."""
+    """The issuer of the blind tokens that admit reports, if there is one."""
     relay: Relay | None = None
-    """Who passes reports on, where they do not go to the collector directly."""
+    """The relay that reports pass through, unless they go to the collector directly."""
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """A collection from a .toml file (what is wanted) or a .json file (a contract)."""
+        """Return the collection in a .toml file (to be resolved) or a .json file (a contract)."""
         file = Path(path)
         if file.suffix not in (".toml", ".json"):
             raise InputError(f"a collection file must end in .toml or .json; got {str(file)!r}")
@@ -175,30 +183,31 @@ class Collection:
     def from_toml(cls, text: str) -> Self:
         """Resolve a collection written in TOML."""
         try:
-            wish = tomllib.loads(text)
-        except ValueError as problem:  # of TOML, or of an integer of thousands of digits
+            spec = tomllib.loads(text)
+        except ValueError as problem:  # invalid TOML, or an integer of thousands of digits
             raise InputError(f"a collection must be valid TOML; {problem}") from None
-        return cls.resolve(wish)
+        return cls.resolve(spec)
 
     @classmethod
-    def resolve(cls, wish: Mapping[str, object]) -> Self:
-        """Resolve a collection given as plain data, as TOML would hold it."""
-        known_keys("a collection", wish, _COLLECTION_KEYS)
-        users = checked_size("users", wish["users"], 1, _MAX_USERS) if "users" in wish else None
-        questions = wish.get("questions")
+    @old_keywords(wish="spec")
+    def resolve(cls, spec: Mapping[str, object]) -> Self:
+        """Resolve `spec`, a collection given as plain data, as TOML would hold it."""
+        known_keys("a collection", spec, _COLLECTION_KEYS)
+        users = checked_size("users", spec["users"], 1, _MAX_USERS) if "users" in spec else None
+        questions = spec.get("questions")
         if not isinstance(questions, Sequence) or isinstance(questions, str) or not questions:
             raise InputError(
                 "a collection must have at least one [[questions]] table; got "
                 f"{format_value(questions)}"
             )
-        series = checked_slug(wish, "series", "a collection")
-        users = people_each(users, wish.get("ask"), len(questions))
+        series = checked_slug(spec, "series", "a collection")
+        users = respondents_per_question(users, spec.get("ask"), len(questions))
         collection = cls._checked(
-            checked_text(wish, "name", "a collection"),
+            checked_text(spec, "name", "a collection"),
             series,
-            checked_text(wish, "contact", "a collection"),
-            [_resolved(question, users, series) for question in questions],
-            wish,
+            checked_text(spec, "contact", "a collection"),
+            [_resolve_question(question, users, series) for question in questions],
+            spec,
             resolved=False,
         )
         collection.check_batch_size()
@@ -219,10 +228,10 @@ class Collection:
         if len(set(ids)) != len(ids):
             repeated = next(id for id in ids if ids.count(id) > 1)
             raise InputError(f"question ids must be distinct; got {repeated!r} more than once")
-        said = {**_USUAL, **{key: table[key] for key in _USUAL if key in table}}
+        said = {**_DEFAULTS, **{key: table[key] for key in _DEFAULTS if key in table}}
         admission = checked_choice("admission", said["admission"], ADMISSIONS)
         revision = checked_size("revision", said["revision"], 1, _MAX_REVISION)
-        ask = checked_ask(said["ask"], questions, resolved=resolved)
+        ask = checked_design(said["ask"], questions, resolved=resolved)
         return cls(
             name,
             series,
@@ -240,7 +249,7 @@ class Collection:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
-        """A collection from its contract."""
+        """Return the collection whose contract is the JSON `text`."""
         try:
             contract = json.loads(text)
         except (ValueError, RecursionError) as problem:
@@ -249,9 +258,9 @@ class Collection:
 
     @classmethod
     def from_contract(cls, contract: object) -> Self:
-        """A collection from a contract as plain data; nothing is resolved anew."""
+        """Return the collection of `contract`, plain data; nothing is resolved anew."""
         keys = ("rumor", "name", "series", "contact", "questions")
-        table = exact_keys("a contract", contract, keys, _USUAL)
+        table = exact_keys("a contract", contract, keys, _DEFAULTS)
         if table["rumor"] is True or table["rumor"] != VERSION:
             raise InputError(
                 f"a contract's version must be {VERSION}; got {format_value(table['rumor'])}"
@@ -263,7 +272,7 @@ class Collection:
             exact_text(table, "name", "a contract"),
             checked_slug(table, "series", "a contract"),
             exact_text(table, "contact", "a contract"),
-            [_contracted(question) for question in questions],
+            [_load_question(question) for question in questions],
             table,
             resolved=True,
         )
@@ -275,41 +284,43 @@ class Collection:
         return hash(self.digest)
 
     def contract(self) -> dict[str, Json]:
-        """The contract as plain data."""
+        """Return the contract as plain data."""
         return {
             "rumor": VERSION,
             "name": self.name,
             "series": self.series,
             "contact": self.contact,
             "questions": [question.contract() for question in self.questions],
-            **_unusual(self, _USUAL),
+            **_non_default_members(self, _DEFAULTS),
         }
 
     def canonical(self) -> bytes:
-        """The contract as canonical JSON."""
+        """Return the contract as canonical JSON."""
         return self._canonical
 
     @functools.cached_property
     def _canonical(self) -> bytes:
-        # Asked for with every page that opens; of a hundred thousand labels it takes long.
+        # Cached: every page needs it, and a hundred thousand labels take long.
         return canonical_json(self.contract())
 
     @functools.cached_property
     def digest(self) -> str:
-        """SHA-256 of the canonical contract: two collections agree when their digests do."""
+        """The SHA-256 digest of the canonical contract, equal if and only if contracts agree."""
         return hashlib.sha256(self._canonical).hexdigest()
 
     @property
-    def way(self) -> Way:
-        """What hides whose a report is."""
+    def sender_anonymity(self) -> SenderAnonymity:
+        """The parts of the contract that keep a report's sender unknown."""
         issuer = None if self.issuer is None else self.issuer.url
         relay = self.relay
         if relay is None:
-            return Way(self.admission == "blind", issuer=issuer)
-        return Way(self.admission == "blind", relay.url, relay.crowd, issuer, relay.turn_hours)
+            return SenderAnonymity(self.admission == "blind", issuer=issuer)
+        return SenderAnonymity(
+            self.admission == "blind", relay.url, relay.crowd, issuer, relay.turn_hours
+        )
 
     def check_batch_size(self) -> None:
-        """Refuse a contract under which one person's reports could fill a batch of the relay.
+        """Refuse a contract under which one person's reports could fill a relay's batch.
 
         Turns keep them apart. A contract that is stored already is read without this check.
         """
@@ -325,7 +336,7 @@ class Collection:
                 )
 
     def check_revises(self, other: Collection) -> None:
-        """Refuse what devices would refuse: a revision that does not follow from another."""
+        """Refuse this contract unless devices would take it as the revision after `other`."""
         if self.revision != other.revision + 1 or self.previous != other.digest:
             raise InputError(
                 f"the revision of a contract must say so, or devices refuse it: revision = "
@@ -340,7 +351,7 @@ class Collection:
         write_whole(path, self.canonical())
 
     def question(self, id: str | None = None) -> Question:
-        """The question with this id; without an id, the only one."""
+        """Return the question called `id`; without an id, the only question."""
         if id is None and len(self.questions) == 1:
             return self.questions[0]
         for question in self.questions:
@@ -354,34 +365,34 @@ class Collection:
         raise InputError(f"a question must be named as one of {ids}; got {format_value(id)}")
 
 
-def _resolved(wish: object, users: int | None, series: str) -> Question:
-    """A question as a TOML table says it, resolved."""
-    if not isinstance(wish, Mapping):
-        raise InputError(f"a question must be a table; got {format_value(wish)}")
-    id = checked_slug(wish, "id", "a question")
+def _resolve_question(spec: object, users: int | None, series: str) -> Question:
+    """Resolve `spec`, a question as a TOML table holds it."""
+    if not isinstance(spec, Mapping):
+        raise InputError(f"a question must be a table; got {format_value(spec)}")
+    id = checked_slug(spec, "id", "a question")
     try:
-        kind = KINDS[_kind(wish).effective_kind(wish)]
-        own = (*kind.keys, *_LIMITS, *_USUAL_QUESTION)
-        known_keys("a question", wish, ("id", "kind", "text", "column", *own))
+        kind = KINDS[_kind(spec).effective_kind(spec)]
+        own = (*kind.keys, *_LIMITS, *_QUESTION_DEFAULTS)
+        known_keys("a question", spec, ("id", "kind", "text", "column", *own))
         # A kind may derive names from the series, as text derives the filter's key.
-        text = checked_text(wish, "text", "a question", default="")
-        mechanism = kind.resolve({**wish, "series": series}, users)
-        question = _question(id, kind, text, wish, mechanism)
-        return replace(question, column=_column(wish, kind))
+        text = checked_text(spec, "text", "a question", default="")
+        mechanism = kind.resolve({**spec, "series": series}, users)
+        question = _question(id, kind, text, spec, mechanism)
+        return replace(question, column=_column(spec, kind))
     except InputError as problem:
         raise InputError(f"question {id!r}: {problem}") from None
 
 
-def _column(wish: Mapping[str, object], kind: Kind[Any]) -> str | None:
-    """The column of answers, where a table has one for the question."""
-    if "column" not in wish:
+def _column(spec: Mapping[str, object], kind: Kind[Any]) -> str | None:
+    """Return the column of answers that `spec` names, or None."""
+    if "column" not in spec:
         return None
     if kind.many_columns_reason is not None:
         raise InputError(
             f"column is for questions whose answers are in one column, not of kind "
-            f"{kind.name!r}; got {format_value(wish['column'])}"
+            f"{kind.name!r}; got {format_value(spec['column'])}"
         )
-    column = wish["column"]
+    column = spec["column"]
     if not isinstance(column, str) or not column:
         raise InputError(
             f"column of a question must be a non-empty text; got {format_value(column)}"
@@ -389,13 +400,13 @@ def _column(wish: Mapping[str, object], kind: Kind[Any]) -> str | None:
     return column
 
 
-def _contracted(contract: object) -> Question:
-    """A question as a contract says it, every value checked and none computed anew."""
+def _load_question(contract: object) -> Question:
+    """Return the question of a contract; every value is checked and none computed anew."""
     if not isinstance(contract, Mapping):
         raise InputError(f"a contract's question must be an object; got {format_value(contract)}")
     kind = _kind(contract)
     keys = ("id", "kind", "text", *kind.contract_names, "epsilon", "mechanism", *_LIMITS)
-    table = exact_keys("a contract's question", contract, keys, _USUAL_QUESTION)
+    table = exact_keys("a contract's question", contract, keys, _QUESTION_DEFAULTS)
     description = table["mechanism"]
     if not isinstance(description, Mapping):
         raise InputError(
@@ -413,7 +424,7 @@ def _contracted(contract: object) -> Question:
     )
     question = _question(id, kind, text, table, mechanism)
     said = question.contract()
-    for name in kind.contract_names:  # what others digest as it is
+    for name in kind.contract_names:  # other parties digest these as they are
         if canonical_json(said[name]) != canonical_json(cast(Json, table[name])):
             raise InputError(
                 f"{name} of a contract's question must be written as contracts write it, texts in "
@@ -444,7 +455,7 @@ def _question(
 
 
 def _period_days(memo: str, days: object, mechanism: Mechanism) -> int | None:
-    """How long a period is, where there are periods."""
+    """Return the checked length of a period, or None without periods."""
     if memo == MEMOS[0]:
         if days is not None:
             raise InputError(
@@ -460,7 +471,7 @@ def _period_days(memo: str, days: object, mechanism: Mechanism) -> int | None:
 
 
 def _previous(digest: object, revision: int) -> str | None:
-    """The digest of the revision before, which every revision but the first names."""
+    """Return the checked digest of the revision before `revision`; the first has none."""
     if revision == 1:
         if digest is not None:
             raise InputError(f"revision 1 has no previous one; got {format_value(digest)}")
@@ -474,9 +485,9 @@ def _previous(digest: object, revision: int) -> str | None:
 
 
 def _series_epsilon(
-    ceiling: object, questions: Sequence[Question], ask: Ask | None
+    ceiling: object, questions: Sequence[Question], ask: SamplingDesign | None
 ) -> float | None:
-    """A ceiling for the whole series that lets everything asked be answered at least once."""
+    """Return the checked limit of the series; every assigned question must fit at least once."""
     if ceiling is None:
         return None
     rule = f"series_epsilon must be a number above 0 and at most {_MAX_SERIES_EPSILON:g}"
@@ -485,7 +496,7 @@ def _series_epsilon(
     if not 0 < ceiling <= _MAX_SERIES_EPSILON:
         raise InputError(f"{rule}; got {format_value(ceiling)}")
     each = [question.mechanism.epsilon_all_rounds(1) for question in questions]
-    once = dearest(each, how_many(ask, len(each)))
+    once = sum_of_largest(each, questions_per_person(ask, len(each)))
     if ceiling < once:
         raise InputError(
             f"series_epsilon must let every question that is asked be answered once, which costs "
@@ -494,10 +505,14 @@ def _series_epsilon(
     return float(ceiling)
 
 
-def _unusual(noun: Question | Collection, usual: Mapping[str, object]) -> dict[str, Json]:
-    """The members that a contract says, since they are not what they usually are."""
+def _non_default_members(
+    noun: Question | Collection, usual: Mapping[str, object]
+) -> dict[str, Json]:
+    """Return the members of a contract that differ from the defaults in `usual`."""
     said = {key: getattr(noun, key) for key in usual if getattr(noun, key) != usual[key]}
-    return {key: _PLAIN[key](value) if key in _PLAIN else value for key, value in said.items()}
+    return {
+        key: _TO_PLAIN[key](value) if key in _TO_PLAIN else value for key, value in said.items()
+    }
 
 
 def _kind(table: Mapping[str, object]) -> Kind[Any]:

@@ -1,16 +1,15 @@
 """Sealed envelopes: a report that only the gateway can open, and what admits it.
 
-A ticket is written by the device from the report's id and what admits it, and read by the
-gateway, which gets back the id that the store keeps and, where tokens are kept there, the key of
-the token that the report uses up. A new kind of admission is an entry here.
+The device writes an admission header from the report's id and token. The gateway reads from it the
+id that the store keeps and, if tokens are kept there, the key of the token that the report uses
+up. A new kind of admission is an entry here.
 
 HPKE (Barnes and others, "Hybrid Public Key Encryption", RFC 9180) in base mode with P-256,
-HKDF-SHA-256 and AES-128-GCM. The plain body is what admits a report and the report itself; the
-info is "rumor envelope 1", the contract's digest (32 bytes) and the question's id, so that an
-envelope of one question opens for no other. Where the contract has turns, the info is "rumor
+HKDF-SHA-256 and AES-128-GCM. The plain body is the admission header and the report. The info is
+"rumor envelope 1", the contract's digest (32 bytes) and the question's id, so that an envelope of
+one question opens for no other. Where the contract has turns, the info is "rumor
 envelope 2", the digest, the turn (8 bytes, big-endian) and the id: an envelope of one turn opens
-in no other. All envelopes of a question have one size: who
-carries them learns nothing from it.
+in no other. All envelopes of a question have one size, from which a relay learns nothing.
 """
 
 from __future__ import annotations
@@ -34,24 +33,24 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Admitted:
-    """What a ticket says once it is read."""
+class AdmittedReport:
+    """The report that an admission header admits."""
 
     id: bytes
-    """The report's name: exactly one report has it."""
+    """The report's name, which no other report has."""
     key: bytes | None = None
     """The key of a one-time token that the store keeps until it is used."""
 
 
 @dataclass(frozen=True)
-class Ticket:
-    """How one kind of admission travels."""
+class AdmissionHeader:
+    """The first bytes of an envelope, which admit its report, for one kind of admission."""
 
     size: int
     write: Callable[[bytes, bytes | None], bytes]
-    """The ticket of a report's id and token."""
-    read: Callable[[bytes, Collection, str], Admitted | None]
-    """What a ticket of this size says to a question of a collection; None: it admits nothing."""
+    """A function of a report's id and token that returns the header."""
+    read: Callable[[bytes, Collection, str], AdmittedReport | None]
+    """A function of a header, a collection and a question's id; None if it admits nothing."""
 
 
 def _write_invited(id: bytes, token: bytes | None) -> bytes:
@@ -59,9 +58,9 @@ def _write_invited(id: bytes, token: bytes | None) -> bytes:
     return id + token
 
 
-def _read_invited(ticket: bytes, collection: Collection, question: str) -> Admitted:
-    id, token = ticket[:ID_BYTES], ticket[ID_BYTES:]
-    return Admitted(id, admission_key(collection.series, question, token))
+def _read_invited(header: bytes, collection: Collection, question: str) -> AdmittedReport:
+    id, token = header[:ID_BYTES], header[ID_BYTES:]
+    return AdmittedReport(id, admission_key(collection.series, question, token))
 
 
 def _write_blind(id: bytes, token: bytes | None) -> bytes:
@@ -69,17 +68,19 @@ def _write_blind(id: bytes, token: bytes | None) -> bytes:
     return token  # the id follows from it
 
 
-def _read_blind(ticket: bytes, collection: Collection, question: str) -> Admitted | None:
+def _read_blind(header: bytes, collection: Collection, question: str) -> AdmittedReport | None:
     assert collection.issuer is not None
-    message, signature = ticket[:MESSAGE_BYTES], ticket[MESSAGE_BYTES:]
+    message, signature = header[:MESSAGE_BYTES], header[MESSAGE_BYTES:]
     id = admitted_id(collection.issuer, question, message, signature)
-    return None if id is None else Admitted(id)
+    return None if id is None else AdmittedReport(id)
 
 
-TICKETS: Mapping[str, Ticket] = {
-    "open": Ticket(ID_BYTES, lambda id, token: id, lambda ticket, *_: Admitted(ticket)),
-    "invited": Ticket(ID_BYTES + TOKEN_BYTES, _write_invited, _read_invited),
-    "blind": Ticket(MESSAGE_BYTES + SIGNATURE_BYTES, _write_blind, _read_blind),
+ADMISSION_HEADERS: Mapping[str, AdmissionHeader] = {
+    "open": AdmissionHeader(
+        ID_BYTES, lambda id, token: id, lambda header, *_: AdmittedReport(header)
+    ),
+    "invited": AdmissionHeader(ID_BYTES + TOKEN_BYTES, _write_invited, _read_invited),
+    "blind": AdmissionHeader(MESSAGE_BYTES + SIGNATURE_BYTES, _write_blind, _read_blind),
 }
 
 
@@ -99,7 +100,7 @@ def _suite() -> Suite:
 
 @functools.lru_cache(maxsize=64)
 def public_key(point: str) -> ec.EllipticCurvePublicKey:
-    """The key that a contract holds, in hexadecimal."""
+    """Return the public key that a contract holds as the hexadecimal `point`."""
     from cryptography.hazmat.primitives.asymmetric import ec
 
     try:
@@ -111,38 +112,38 @@ def public_key(point: str) -> ec.EllipticCurvePublicKey:
 
 
 @dataclass(frozen=True)
-class EnvelopeClass:
-    """What all envelopes of one question have in common: whoever sees one sees no more."""
+class EnvelopeFormat:
+    """The format that all envelopes of one question share, so that none stands out."""
 
     digest: str
     question: str
     relay: Relay
-    ticket: Ticket
+    header: AdmissionHeader
     width: int
-    """The bytes of a report."""
+    """The number of bytes of a report."""
     turn: int | None = None
-    """The turn, where the contract has turns; only the size of envelopes does without it."""
+    """The turn, if the contract has turns; needed for everything but the size."""
 
     @classmethod
     def of(
         cls, collection: Collection, question: Question, turn: int | None = None
-    ) -> EnvelopeClass:
-        """The envelopes of a question and, where there are turns, a `turn`."""
+    ) -> EnvelopeFormat:
+        """Return the format of the envelopes of `question` and, with turns, of one `turn`."""
         if collection.relay is None:
             raise InputError(
                 f"envelopes need a collection with a relay; {collection.name!r} has none"
             )
-        ticket, width = TICKETS[collection.admission], question.mechanism.width
+        ticket, width = ADMISSION_HEADERS[collection.admission], question.mechanism.width
         return cls(collection.digest, question.id, collection.relay, ticket, width, turn)
 
     @functools.cached_property
     def size(self) -> int:
-        """The bytes of every envelope."""
-        return self.ticket.size + self.width + _OVERHEAD
+        """The number of bytes of every envelope."""
+        return self.header.size + self.width + _OVERHEAD
 
     @functools.cached_property
     def info(self) -> bytes:
-        """What binds an envelope to its contract, its question and its turn."""
+        """The bytes that bind an envelope to its contract, its question and its turn."""
         if (self.turn is None) != (self.relay.turn_hours is None):
             raise InputError(
                 f"an envelope must name its turn where the contract has turns, and only there; "
@@ -154,14 +155,14 @@ class EnvelopeClass:
         return _INFO_OF_TURN + bytes.fromhex(self.digest) + turn + self.question.encode()
 
     def seal(self, id: bytes, token: bytes | None, report: bytes) -> bytes:
-        """A report in an envelope for whoever has the private key; never the same twice."""
-        body = self.ticket.write(id, token) + report
+        """Return `report`, `id` and `token` sealed for the gateway; no two results are equal."""
+        body = self.header.write(id, token) + report
         return _suite().encrypt(body, public_key(self.relay.key), self.info)
 
     def open(
         self, private: ec.EllipticCurvePrivateKey, sealed: bytes, collection: Collection
-    ) -> tuple[Admitted, bytes] | None:
-        """What admits a report, and the report; None where this is no such envelope."""
+    ) -> tuple[AdmittedReport, bytes] | None:
+        """Return the admission and the report in `sealed`; None if it is no such envelope."""
         from cryptography.exceptions import InvalidTag
 
         if len(sealed) != self.size:
@@ -170,6 +171,6 @@ class EnvelopeClass:
             body = _suite().decrypt(sealed, private, self.info)
         except InvalidTag:
             return None
-        head, report = body[: self.ticket.size], body[self.ticket.size :]
-        admitted = self.ticket.read(head, collection, self.question)
+        head, report = body[: self.header.size], body[self.header.size :]
+        admitted = self.header.read(head, collection, self.question)
         return None if admitted is None else (admitted, report)

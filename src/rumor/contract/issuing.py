@@ -1,4 +1,4 @@
-"""Tokens that nobody can trace: the issuer knows who is invited, and never sees what it signs.
+"""Blind tokens: the issuer knows who is invited, and never sees the tokens it signs.
 
 A token is a message of 64 bytes and the issuer's signature of it. The device makes the message
 and has it signed blindly (rumor.core.blind_rsa): the issuer learns who asked, the collector what
@@ -8,8 +8,8 @@ the same keys for everybody.
 
 The message is 32 random bytes and the hash of a key of 16. It names the report that it admits:
 a report's id is the start of SHA-256("rumor token id" || message), so that the rule that an id
-is taken once is the list of spent tokens. Who shows those 32 bytes and that key, its *opening*,
-takes the report back; whoever saw the token alone cannot.
+is taken once is the list of spent tokens. Those 32 bytes and that key, the token's *opening*,
+withdraw the report; the token alone does not.
 """
 
 from __future__ import annotations
@@ -45,24 +45,24 @@ _MAX_TOKENS = 1_000
 
 @dataclass(frozen=True)
 class Issuer:
-    """Who signs tokens: where it is, and the key of each question."""
+    """The issuer of blind tokens: its address, and one key for each question."""
 
     url: str
     keys: Mapping[str, PublicKey]
 
     @property
     def origin(self) -> str:
-        """What a page names to be allowed to ask it."""
+        """The origin that a page's policy must allow so that it can reach the issuer."""
         return origin_of(self.url)
 
     def contract(self) -> dict[str, Json]:
-        """What a contract says of it: each modulus in hexadecimal."""
+        """Return the issuer as a contract writes it, each modulus in hexadecimal."""
         keys: dict[str, Json] = {id: key.to_bytes().hex() for id, key in self.keys.items()}
         return {"url": self.url, "keys": keys}
 
 
 def checked_issuer(given: object, admission: str, questions: Sequence[Question]) -> Issuer | None:
-    """What a collection says under `issuer`, where tokens are signed blindly."""
+    """Return the issuer that a collection gives, which it must for blind admission alone."""
     if admission != "blind":
         if given is not None:
             raise InputError(f'issuer goes with admission = "blind"; got it with {admission!r}')
@@ -111,23 +111,23 @@ def _key(id: str, given: object) -> PublicKey:
 
 
 def new_opening() -> bytes:
-    """What a new token is made of: a random prefix, and the key that takes its report back."""
+    """Return the opening of a new token: a random prefix and the withdrawal key."""
     return secrets.token_bytes(OPENING_BYTES)
 
 
 def token_message(opening: bytes) -> bytes:
-    """The message of a token: all that is ever shown of its opening with a report."""
+    """Return the message of the token with this `opening`, the part shown with a report."""
     hidden = hashlib.sha256(b"rumor token key" + opening[PREFIX_BYTES:]).digest()
     return opening[:PREFIX_BYTES] + hidden
 
 
 def token_id(message: bytes) -> bytes:
-    """The id of the one report that a token admits."""
+    """Return the id of the one report that the token with this `message` admits."""
     return hashlib.sha256(b"rumor token id" + message).digest()[:_ID_BYTES]
 
 
 def admitted_id(issuer: Issuer, question: str, message: bytes, signature: bytes) -> bytes | None:
-    """The id of the one report to a question that a token admits; None where it admits none."""
+    """Return the id of the one report to `question` that a token admits, or None."""
     key = issuer.keys[question]
     if len(message) != MESSAGE_BYTES or not verify(key, message, signature):
         return None
@@ -135,7 +135,7 @@ def admitted_id(issuer: Issuer, question: str, message: bytes, signature: bytes)
 
 
 def credential(invitation: bytes, series: str) -> bytes:
-    """What an invited person shows to the issuer: it follows from the invitation, not back."""
+    """Return the credential of an `invitation`, from which the invitation cannot be found."""
     return Keyed(invitation, "rumor enrolment", series).digest()
 
 
@@ -156,11 +156,11 @@ def enrolment_credential(collection: Collection, invitation: str) -> bytes:
     return credential(secret, series)
 
 
-def person_of(credential: bytes) -> bytes:
-    """What the issuer keeps of a person: whoever reads it cannot enrol with it."""
+def credential_digest(credential: bytes) -> bytes:
+    """Return what the issuer stores of a `credential`, with which nobody can enrol."""
     return hashlib.sha256(b"rumor invited person" + credential).digest()
 
 
 def key_name(key: PublicKey) -> bytes:
-    """What a question's key is called between a device and the issuer."""
+    """Return the name of a question's `key` between device and issuer."""
     return hashlib.sha256(b"rumor token issuer" + key.to_bytes()).digest()[:_ID_BYTES]

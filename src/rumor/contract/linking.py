@@ -1,8 +1,8 @@
-"""Two questions whose reports may be joined: declared before anybody answers, or refused.
+"""Two questions whose reports may be linked: declared before anybody answers, or refused.
 
-Reports of one person that are held side by side tell what both of them cost, the sum. A device
-debits the sum anyhow, so declaring it changes no price; it tells people, and nobody can join what
-was collected without telling them.
+Linked reports of one person reveal at most the sum of their losses. A device debits that sum
+anyhow, so declaring the link costs nothing; it informs respondents, and analysts cannot link
+reports that were collected without it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from rumor.contract.asking import Ask
+from rumor.contract.sampling import SamplingDesign
 from rumor.core.errors import InputError, format_value
 from rumor.kinds import KINDS
 
@@ -22,8 +22,10 @@ Linked = tuple[str, str]
 """The ids of two questions, the rows of their table first."""
 
 
-def checked_linked(given: object, questions: Sequence[Question], ask: Ask | None) -> Linked | None:
-    """What a collection says under `linked`."""
+def checked_linked(
+    given: object, questions: Sequence[Question], ask: SamplingDesign | None
+) -> Linked | None:
+    """Return the checked pair of questions under `linked`, or None."""
     if given is None:
         return None
     rule = 'linked must be the ids of two questions, such as ["smokes", "drinks"]'
@@ -58,12 +60,14 @@ def table_kind(question: Question) -> Kind[Any]:
     """Return the kind of the table that `question` makes with another of its kind."""
     name = KINDS[question.kind].linked_kind
     if name is None or name not in KINDS:
-        raise InputError(f"none is made of kind {question.kind!r}; got question {question.id!r}")
+        raise InputError(
+            f"no table is made of kind {question.kind!r}; got question {question.id!r}"
+        )
     return KINDS[name]
 
 
 def _check_question(question: Question) -> None:
-    """Refuse what cannot be joined: a report is one value, and a person has one."""
+    """Refuse a question whose reports cannot be linked: each must be one value, asked once."""
     mechanism, reports = question.mechanism, question.reports_per_person
     if mechanism.oracle is None or not mechanism.oracle.report_is_value:
         raise InputError(

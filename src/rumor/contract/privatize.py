@@ -1,13 +1,12 @@
-"""From a table of answers to files of reports: every row another person.
+"""Reports files from a table of answers, in which every row is another person.
 
-For people who hold answers already and want to publish or pass on reports of them, and for
-dry runs. On devices this is the client's work, one answer at a time.
+This is for holders of a table of answers who want to publish reports of it, and for simulations.
+On devices the client does this work, one answer at a time.
 
-Where each person is asked some of them, who is asked what is drawn for all questions at once, row
-by row and from no answer: a person of whom two questions were drawn in two runs would have
-answered two. The rows that were not drawn for a question are never read into a report, and may be
-empty there. Two runs are two draws, and two reports of everybody, as they are of a collection that
-asks everything.
+With a sampling design, questions are assigned to all rows at once, row by row and from no answer:
+drawn in two runs, a row could be assigned two questions instead of one. Rows that a question was
+not assigned to are never read into a report, and may be empty there. Two runs are two draws and
+make two reports of everybody, as they do without a sampling design.
 """
 
 from __future__ import annotations
@@ -22,9 +21,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rumor.contract.asking import Ask
 from rumor.contract.collection import Collection, Question
 from rumor.contract.report_file import write_reports
+from rumor.contract.sampling import SamplingDesign
 from rumor.core.answer_table import AnswerTable, FilteredTable, MissingAnswerRule, normalized_name
 from rumor.core.errors import InputError
 from rumor.core.files import PathLike
@@ -44,7 +43,7 @@ def privatize_table(
     random: RandomSource | None = None,
     on_progress: Callable[[int], None] | None = None,
 ) -> int:
-    """Write a report for every row of the table; returns how many there are.
+    """Write a report for every row of `table` to `out`; return the number of reports.
 
     `column` holds the answers (by default that of the question, else its id); the columns of
     `keep` are copied as they are and are public, so they must not say what an answer is: those that
@@ -53,8 +52,8 @@ def privatize_table(
     """
     if table.has_all_rows and collection.ask is not None and collection.ask.questions is not None:
         raise InputError(
-            f"{collection.name!r} asks each person some of its questions, which are drawn for all "
-            f"of them at once (privatize_questions); got a table of {question.id!r} alone"
+            f"{collection.name!r} assigns each respondent some of its questions, so all must be "
+            f"privatized at once (privatize_questions); got question {question.id!r} alone"
         )
     kind = KINDS[question.kind]
     column = question.column if column is None else column
@@ -62,7 +61,7 @@ def privatize_table(
     for name in keep:
         table.require(name)
     _check_public(collection, question.id if answers is None else answers, keep)
-    strata = pa.schema([_public(table.schema.field(name)) for name in dict.fromkeys(keep)])
+    strata = pa.schema([_public_field(table.schema.field(name)) for name in dict.fromkeys(keep)])
     day = datetime.datetime.now(datetime.UTC).date() if day is None else day
     with write_reports(out, collection, question, strata=strata, random=random) as writer:
         people = kind.read(question.id, question.mechanism, table, column, strata.names)
@@ -74,14 +73,14 @@ def privatize_table(
             writer.write(reports, day, kept)
             if on_progress is not None:
                 on_progress(writer.reports)
-        # Of the people of a small table nobody may have been asked.
+        # With a sampling design, a question of a small table may be asked of nobody.
         if writer.reports == 0 and table.has_all_rows:
             raise InputError(f"{table.path}: a table must hold at least one answer; got none")
     return writer.reports
 
 
 def _check_public(collection: Collection, answers: str, keep: Sequence[str]) -> None:
-    """Refuse to publish answers, also those that are spelt a little otherwise."""
+    """Refuse to publish columns that hold answers, in any spelling."""
     private = {normalized_name(answers): "holds the answers"}
     for question in collection.questions:
         for name in KINDS[question.kind].columns(question.id, question.mechanism):
@@ -99,7 +98,7 @@ def _check_public(collection: Collection, answers: str, keep: Sequence[str]) -> 
 
 
 def group_sizes(table: AnswerTable, keep: Sequence[str]) -> dict[str, tuple[int, int]]:
-    """For each kept column, and for several together, its distinct values and all rows.
+    """Return the distinct values and the rows of each kept column, and of all together.
 
     Where few people share a value, whoever knows somebody's value finds their report.
     """
@@ -118,13 +117,13 @@ def group_sizes(table: AnswerTable, keep: Sequence[str]) -> dict[str, tuple[int,
     return {name: (len(values), rows) for name, values in seen.items()}
 
 
-def _public(field: pa.Field) -> pa.Field:
-    """A stratum's column, without what the input's file said beside name and type."""
+def _public_field(field: pa.Field) -> pa.Field:
+    """Return the field of a public column without the metadata of the input's file."""
     return pa.field(field.name, field.type)
 
 
 def draw_questions(stream: Stream, people: int, questions: int, count: int) -> NDArray[np.bool_]:
-    """Which questions each of so many people is asked: a row for each, uniform, none twice."""
+    """Draw `count` distinct questions for each of `people` people: a row for each, uniform."""
     drawn = np.zeros((people, questions), dtype=bool)
     everybody = np.arange(people)
     # Floyd's algorithm, for all people at once.
@@ -135,8 +134,8 @@ def draw_questions(stream: Stream, people: int, questions: int, count: int) -> N
 
 
 @dataclass(frozen=True)
-class Made:
-    """What came of one question of a table."""
+class PrivatizedQuestion:
+    """The number of reports of one question of a table, and its missing answers."""
 
     reports: int
     missing: MissingAnswerRule
@@ -152,7 +151,7 @@ def privatize_questions(
     day: datetime.date | None = None,
     random: RandomSource | None = None,
     on_progress: Callable[[int], None] | None = None,
-) -> dict[str, Made]:
+) -> dict[str, PrivatizedQuestion]:
     """Write a file of reports for every question that has a path in `outs`.
 
     Answers are in the question's column or that of its id, unless `columns` has another. Where the
@@ -161,8 +160,8 @@ def privatize_questions(
     """
     if len({Path(path).resolve() for path in outs.values()}) < len(outs):
         raise InputError("each question must have a file of its own; got one path for two of them")
-    drawn = _drawn(collection, table, columns, outs, random)
-    made: dict[str, Made] = {}
+    drawn = _assign_rows(collection, table, columns, outs, random)
+    made: dict[str, PrivatizedQuestion] = {}
     written: list[PathLike] = []
     try:
         for question in map(collection.question, outs):
@@ -180,50 +179,50 @@ def privatize_questions(
                 keep=keep,
                 day=day,
                 random=random,
-                on_progress=_from(before, on_progress),
+                on_progress=_offset_progress(before, on_progress),
             )
-            made[question.id] = Made(reports, missing)
+            made[question.id] = PrivatizedQuestion(reports, missing)
             written.append(outs[question.id])
     except BaseException:
-        # A question alone would be another draw than that of the next run.
+        # A file of one question alone would not match the draw of the next run.
         for path in written:
             Path(path).unlink(missing_ok=True)
         raise
     return made
 
 
-def _drawn(
+def _assign_rows(
     collection: Collection,
     table: AnswerTable,
     columns: Mapping[str, str],
     outs: Mapping[str, PathLike],
     random: RandomSource | None,
 ) -> dict[str, NDArray[np.bool_]] | None:
-    """Which rows are asked each question; None where all are asked all."""
+    """Return the rows that are assigned each question; None if all rows are asked everything."""
     ask = collection.ask
     if ask is None or ask.questions is None:
         return None
     ids = [question.id for question in collection.questions]
     if set(ids) != set(outs):
         raise InputError(
-            f"who is asked which questions is drawn for all of them at once ({', '.join(ids)}); "
-            f"got {', '.join(outs)}"
+            f"respondents are assigned questions for all of them at once, so each of "
+            f"{', '.join(ids)} needs a file; got {', '.join(outs)}"
         )
-    people = _people(collection, table, columns)
+    people = _count_people(collection, table, columns)
     stream = (System() if random is None else random).stream()
     drawn = draw_questions(stream, people, len(ids), ask.questions)
     return {id: drawn[:, place] for place, id in enumerate(ids)}
 
 
-def _people(collection: Collection, table: AnswerTable, columns: Mapping[str, str]) -> int:
-    """How many rows there are, each a person with a column for every question."""
+def _count_people(collection: Collection, table: AnswerTable, columns: Mapping[str, str]) -> int:
+    """Return the number of rows, each a person with a column for every question."""
     for question in collection.questions:
         kind = KINDS[question.kind]
         kind.answer_column(question.id, columns.get(question.id, question.column), table)
         if not kind.has_row_per_person(table):
             raise InputError(
-                f"{table.path}: who is asked which questions can be drawn where a row is a "
-                f"person, not in a table of pairs"
+                f"{table.path}: questions can be assigned only where each row is a person; got a "
+                f"table of pairs"
             )
     people = sum(len(batch) for batch in table.batches(table.schema.names[:1]))
     if people == 0:
@@ -231,18 +230,20 @@ def _people(collection: Collection, table: AnswerTable, columns: Mapping[str, st
     return people
 
 
-def _from(before: int, on_progress: Callable[[int], None] | None) -> Callable[[int], None] | None:
+def _offset_progress(
+    before: int, on_progress: Callable[[int], None] | None
+) -> Callable[[int], None] | None:
     if on_progress is None:
         return None
     return lambda done: on_progress(before + done)
 
 
-def check_day(ask: Ask | None, day: datetime.date | None) -> None:
-    """Refuse reports of a day on which nobody is asked."""
+def check_day(ask: SamplingDesign | None, day: datetime.date | None) -> None:
+    """Refuse a `day` outside the days on which respondents are asked."""
     if ask is None or ask.days is None or ask.starts is None or day is None:
         return
     last = ask.day(ask.days - 1, day)
     if not ask.starts <= day <= last:
         raise InputError(
-            f"people are asked on the {ask.days:,} days from {ask.starts} to {last}; got {day}"
+            f"respondents are asked on the {ask.days:,} days from {ask.starts} to {last}; got {day}"
         )

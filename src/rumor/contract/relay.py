@@ -1,8 +1,8 @@
-"""The relay of a collection: who passes reports on, so that the collector sees no sender.
+"""The relay of a collection: it forwards reports, so that the collector sees no sender.
 
 Reports that go through a relay are sealed for the collector's gateway, whose public key the
 contract holds: everybody who has the digest seals for the same key. The relay keeps envelopes of
-one question until there are `crowd` of them, and passes on none that is older than `days` days.
+one question until there are `crowd` of them, and releases none that is older than `days` days.
 
 Where a person may send several reports, `turn_hours` keeps them apart: a turn is a public number,
 the UTC hours since 1970 divided by `turn_hours`. A device sends one report per question and turn,
@@ -25,8 +25,8 @@ _UNLESS_USUAL = {"turn_hours": None}
 _MAX_CROWD, _MAX_DAYS, _MAX_TURN_HOURS = 10**9, 3_650, 8_760
 _HOUR = 3_600  # seconds
 DAYS_TO_DELIVER = 7
-"""So many days beyond `days` a relay without turns keeps what is released and not delivered."""
-# For clocks of relay and collector that differ, and for the rest of a day.
+"""The days beyond `days` for which a relay without turns keeps an undelivered batch."""
+# A margin for differing clocks of relay and collector, and for the rest of a day.
 _SPARE_DAYS = 2
 _KEY = re.compile("04[0-9a-f]{128}")
 
@@ -38,20 +38,20 @@ def turn_at(time: float, turn_hours: int) -> int:
 
 @dataclass(frozen=True)
 class Relay:
-    """Where envelopes are sent, for whom they are sealed, and what the relay waits for."""
+    """A relay's address, the key that envelopes are sealed for, and the size of its batches."""
 
     url: str
     key: str
     """The gateway's public key: a point of P-256, uncompressed, in hexadecimal."""
     crowd: int
-    """Fewer envelopes of one question than this are never passed on."""
+    """The minimum batch size: the relay forwards no fewer envelopes of one question."""
     days: int
-    """A relay without turns releases no envelope that is older than so many days."""
+    """The days after which a relay without turns forwards an envelope no more."""
     turn_hours: int | None = None
-    """The hours of one turn, where a device sends at most one report per question and turn."""
+    """The hours of one turn, in which a device sends at most one report per question."""
 
     def contract(self) -> dict[str, Json]:
-        """What is said, as plain data; `turn_hours` only where there are turns."""
+        """Return the relay as plain data, with `turn_hours` only if there are turns."""
         plain = asdict(self)
         if self.turn_hours is None:
             del plain["turn_hours"]
@@ -63,21 +63,21 @@ class Relay:
 
     @property
     def days_under_way(self) -> int:
-        """After how many days nothing that a relay kept can reach the collector any more."""
+        """The days after which nothing that a relay kept can still reach the collector."""
         return max(self.days, self._days_waiting) + DAYS_TO_DELIVER + _SPARE_DAYS
 
     @property
     def _days_waiting(self) -> int:
-        """How long an envelope waits for as many others, at most; two turns where it has them."""
+        """The most days an envelope waits for a batch: two turns, or `days` without turns."""
         return self.days if self.turn_hours is None else -(-2 * self.turn_hours // 24)
 
     @property
     def origin(self) -> str:
-        """What a page names to be allowed to send there."""
+        """The origin that a page's policy must allow so that it can send to the relay."""
         return origin_of(self.url)
 
     def in_words(self) -> str:
-        """What happens to reports, as a sentence for the people who are asked."""
+        """Say what happens to reports, in a sentence for respondents."""
         days = self._days_waiting
         return (
             f"Reports are sealed and go through {self.origin}, which passes on at least "
@@ -93,7 +93,7 @@ class Relay:
 
 
 def checked_relay(given: object) -> Relay | None:
-    """What a collection says under `relay`."""
+    """Return the checked relay of a collection, or None."""
     if given is None:
         return None
     table = exact_keys("relay", given, _KEYS, _UNLESS_USUAL)
@@ -103,7 +103,7 @@ def checked_relay(given: object) -> Relay | None:
             f"key of relay must be the public key that rumor key prints: 130 hexadecimal digits "
             f"that begin with 04; got {format_value(key)}"
         )
-    # Devices load what envelopes are made of only for contracts that say so.
+    # Imported late: devices load the cryptography of envelopes only for contracts with a relay.
     from rumor.contract.envelope import public_key
 
     public_key(key)

@@ -1,11 +1,11 @@
 """Reports files: Parquet, one question to a file.
 
 Columns: `id` (16 random bytes, which name a report and nobody), `report` (the bytes of the
-report, fixed width), `day` (a date), then any public strata (country, version, ...) that
-were asked to be kept. The schema's metadata says of what the reports are: the format
-version, the digest of the contract and the question's id. The columns `contract` and `question`
-say it once more, in every row alike: what reads a file as a table (Spark, a warehouse) loses the
-metadata and keeps the columns. Files that were written before they were are read as well.
+report, fixed width), `day` (a date), then any public columns (country, version, ...) that
+were kept. The schema's metadata holds the format version, the digest of the contract and the
+question's id. The columns `contract` and `question` repeat digest and id in every row: readers of
+tables (Spark, a warehouse) lose the metadata and keep the columns. Older files without these two
+columns are read as well.
 
 A file is written in row groups of bounded size, and each row group is sorted by its random
 ids: the order of the rows says nothing about the order of the people they came from, so a
@@ -35,41 +35,41 @@ from rumor.core.reports import Reports, as_reports
 VERSION = "1"
 ID_BYTES = 16
 OWN_COLUMNS = ("id", "report", "day")
-OF_WHAT = ("contract", "question")
-"""Columns that say in every row of what the reports are."""
-NO_STRATA = (*OWN_COLUMNS, *OF_WHAT)
+PROVENANCE_COLUMNS = ("contract", "question")
+"""Columns that repeat in every row which contract and question the reports answer."""
+RESERVED_COLUMNS = (*OWN_COLUMNS, *PROVENANCE_COLUMNS)
 
-# What reading a damaged Parquet file ends in, names of columns that are no text among it.
+# Errors that a damaged Parquet file causes; a broken column name is the last one.
 DAMAGE = (pa.ArrowException, OSError, UnicodeDecodeError)
 
 _CONSTANT = pa.dictionary(pa.int8(), pa.string())
 _VERSION_KEY, _CONTRACT_KEY, _QUESTION_KEY = b"rumor.version", b"rumor.contract", b"rumor.question"
 
-# A row group is what is shuffled together and what one worker reads at a time: large
-# enough to hide a person and to cost no overhead, small enough for a few to fit anywhere.
+# The reports of a row group are shuffled together and read by one worker at a time: large
+# enough to hide a person and to cost no overhead, small enough for a few to fit in memory.
 _GROUP_BYTES = 64 << 20
 _MAX_GROUP_ROWS = 1 << 22
 
 
 def group_rows(width: int) -> int:
-    """How many reports of this width make a row group of about 64 MB."""
+    """Return how many reports of `width` bytes make a row group of about 64 MB."""
     return max(1024, min(_MAX_GROUP_ROWS, _GROUP_BYTES // (width + ID_BYTES + 4)))
 
 
 def file_schema(collection: Collection, question: Question, strata: pa.Schema) -> pa.Schema:
-    """The columns of a reports file and what its metadata says."""
+    """Return the columns and the metadata of a reports file with these `strata`."""
     for name in strata.names:
-        if name in NO_STRATA:
+        if name in RESERVED_COLUMNS:
             raise InputError(
-                f"a kept column must not be called {', '.join(NO_STRATA)}: a reports file has "
-                f"columns of those names; got {name!r}"
+                f"a public column must not be named {', '.join(RESERVED_COLUMNS)}, which are "
+                f"columns of every reports file; got {name!r}"
             )
     fields = [
         pa.field("id", pa.binary(ID_BYTES), nullable=False),
         pa.field("report", pa.binary(question.mechanism.width), nullable=False),
         pa.field("day", pa.date32(), nullable=False),
         *strata,
-        *(pa.field(name, _CONSTANT, nullable=False) for name in OF_WHAT),
+        *(pa.field(name, _CONSTANT, nullable=False) for name in PROVENANCE_COLUMNS),
     ]
     metadata = {
         _VERSION_KEY: VERSION,
@@ -80,11 +80,11 @@ def file_schema(collection: Collection, question: Question, strata: pa.Schema) -
 
 
 class ReportWriter:
-    """Gathers batches of reports into row groups, shuffles each and writes it."""
+    """A writer that gathers batches of reports into row groups, and shuffles each."""
 
     def __init__(self, parquet: pq.ParquetWriter, schema: pa.Schema, random: RandomSource) -> None:
         self._parquet, self._schema, self._random = parquet, schema, random
-        self._rows = pa.schema([field for field in schema if field.name not in OF_WHAT])
+        self._rows = pa.schema([field for field in schema if field.name not in PROVENANCE_COLUMNS])
         self._of_what = [schema.metadata[key].decode() for key in (_CONTRACT_KEY, _QUESTION_KEY)]
         self._width: int = schema.field("report").type.byte_width
         self._group_rows = group_rows(self._width)
@@ -123,7 +123,7 @@ class ReportWriter:
                 self.flush()
 
     def flush(self) -> None:
-        """Write what is waiting as one row group."""
+        """Write the waiting reports as one row group."""
         if not self._waiting:
             return
         table = pa.concat_tables(self._waiting).combine_chunks()
@@ -144,7 +144,7 @@ class ReportWriter:
 
 
 def _constant(text: str, rows: int) -> pa.DictionaryArray:
-    """The same text in every row, in a byte each."""
+    """Return `text` in each of `rows` rows, in one byte each."""
     return pa.DictionaryArray.from_arrays(pa.repeat(pa.scalar(0, pa.int8()), rows), [text])
 
 
@@ -157,7 +157,7 @@ def write_reports(
     strata: pa.Schema | None = None,
     random: RandomSource | None = None,
 ) -> Iterator[ReportWriter]:
-    """A writer of a new reports file, which appears at `path` when the block ends well.
+    """Yield a writer of a new reports file, which appears at `path` if the block succeeds.
 
     Only its owner can read it: it holds reports by id.
 
@@ -183,7 +183,7 @@ def write_reports(
 
 @dataclass(frozen=True)
 class ReportFile:
-    """An existing reports file, its metadata read and its columns checked."""
+    """An existing reports file, with its metadata read and its columns checked."""
 
     path: Path
     schema: pa.Schema
@@ -193,7 +193,7 @@ class ReportFile:
 
     @classmethod
     def open(cls, path: PathLike) -> Self:
-        """Read the metadata of a file; the reports stay where they are."""
+        """Read the metadata of the file at `path`, and none of its reports."""
         file = Path(path)
         try:
             with pq.ParquetFile(file) as parquet:
@@ -201,7 +201,7 @@ class ReportFile:
         except FileNotFoundError:
             raise InputError(f"a reports file must exist; got {str(file)!r}") from None
         except DAMAGE:
-            raise damaged(file) from None
+            raise damaged_file_error(file) from None
         metadata = schema.metadata or {}
         version, contract, question = (
             metadata.get(key, b"").decode("utf-8", "replace")
@@ -222,7 +222,7 @@ class ReportFile:
         return cls(file, schema, footer, contract, question)
 
     def require(self, collection: Collection, question: Question) -> None:
-        """Raise one clear sentence unless the reports answer this question of this collection."""
+        """Refuse the file unless its reports answer `question` of `collection`."""
         if self.contract != collection.digest:
             raise InputError(
                 f"{self.path}: the reports must be of this collection "
@@ -251,7 +251,7 @@ class ReportFile:
 
 
 def find_files(path: PathLike) -> list[ReportFile]:
-    """A reports file, or all those in a folder (its subfolders included), by name."""
+    """Return the reports file at `path`, or all in that folder and its subfolders, by name."""
     place = Path(path)
     if not place.is_dir():
         return [ReportFile.open(place)]
@@ -265,8 +265,8 @@ def find_files(path: PathLike) -> list[ReportFile]:
     return [ReportFile.open(file) for file in found]
 
 
-def damaged(file: Path) -> InputError:
-    """The sentence for a file that Parquet cannot read."""
+def damaged_file_error(file: Path) -> InputError:
+    """Return the error for a `file` that Parquet cannot read."""
     return InputError(
         f"{file}: a reports file must be a complete Parquet file; "
         f"this one is truncated, damaged or something else"
@@ -274,14 +274,14 @@ def damaged(file: Path) -> InputError:
 
 
 def fixed_binary(rows: Reports) -> pa.FixedSizeBinaryArray:
-    """An Arrow column over the rows of a contiguous array, without a copy."""
+    """Return an Arrow column over the rows of a contiguous array, without a copy."""
     count, width = rows.shape
     buffers = [None, pa.py_buffer(np.ascontiguousarray(rows))]
     return pa.FixedSizeBinaryArray.from_buffers(pa.binary(width), count, buffers)
 
 
 def report_bytes(column: pa.FixedSizeBinaryArray) -> Reports:
-    """The rows of an Arrow column as an array (n, width), without a copy."""
+    """Return the rows of an Arrow column as an array (n, width), without a copy."""
     if column.null_count:
         raise InputError(f"reports must not be missing; got {column.null_count} nulls")
     width, count = column.type.byte_width, len(column)

@@ -27,7 +27,7 @@ from rumor.collector.http.server import free_port
 from rumor.collector.tokens import add_token
 from rumor.contract.collection import Collection
 from rumor.contract.deletion import new_key, report_id
-from rumor.contract.envelope import EnvelopeClass
+from rumor.contract.envelope import EnvelopeFormat
 from rumor.contract.relay import Relay
 from rumor.core.errors import InputError
 from rumor.core.plain_text import aligned, wrapped
@@ -158,7 +158,7 @@ def _sent(
 ) -> bytes:
     """Let people answer: some by a device, the others as devices would; one of the envelopes."""
     question = contract.questions[0]
-    kind, labels = EnvelopeClass.of(contract, question), list(SHARES)
+    kind, labels = EnvelopeFormat.of(contract, question), list(SHARES)
     devices = min(_DEVICES, len(answers))
     for number in range(devices):
         with Client(collector, folder / f"device-{number}-{len(answers)}", delay=0.1) as client:

@@ -1,9 +1,9 @@
-"""What one person spends: every question of some collections, over time, in one table.
+"""The loss of one person over time, for every question of some collections, in one table.
 
-All numbers are worst cases, rounded up: one report; so many daily reports of one unchanged
-answer; the same while the answer changes; any number of reports of one answer; and the
-collection's whole life, the answer changing every time. They bound what reports say about the
-answers of people who change them at the same times; see accounting.py.
+All numbers are worst cases, rounded up: one report; daily reports of one unchanged answer; daily
+reports while the answer changes; any number of reports of one answer; and the collection's whole
+life, with another answer every time. They bound what reports reveal about the answers of people who
+change them at equal times (rumor.privacy.loss).
 """
 
 from __future__ import annotations
@@ -12,21 +12,21 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from rumor.contract.asking import how_many
 from rumor.contract.collection import Collection, Question
+from rumor.contract.sampling import questions_per_person
 from rumor.core.canonical import digest
 from rumor.core.checks import checked_size
 from rumor.core.exact import sum_up
 from rumor.privacy.loss import (
     MAX_COUNT,
     Loss,
-    asked_loss,
     changing_loss,
     collection_loss,
     collections_loss,
     lifetime_loss,
     lifetimes,
     permanent_loss,
+    sampled_loss,
 )
 from rumor.privacy.sentences import consequence
 
@@ -34,20 +34,20 @@ YEAR = 365
 
 
 @dataclass(frozen=True)
-class Spending:
-    """What one question can cost one person; infinite where there is no limit."""
+class QuestionCost:
+    """The losses that one question can cause one person; infinite without a limit."""
 
     collection: str
     series: str
     question: str
     mechanism: str
-    """The digest of how it is randomised."""
+    """The digest of the mechanism's description."""
     permanent_answer: bool
-    """Whether a part of the noise stays while the answer does."""
+    """Whether part of the noise stays while the answer does."""
     allowed: int
-    """How many reports a person makes at most."""
+    """The most reports that a person makes."""
     made: int
-    """How many of them fall into the days that were asked about."""
+    """The number of them that fall into the days of the account."""
     one: float
     unchanged: float
     changing: float
@@ -57,33 +57,34 @@ class Spending:
 
 @dataclass(frozen=True)
 class Account:
-    """The spending of one person over some days of daily reports."""
+    """The losses of one person over some days of daily reports."""
 
     days: int
     changes: int
-    rows: tuple[Spending, ...]
+    rows: tuple[QuestionCost, ...]
     total: Loss
-    """Everything that the collections may ever ask, answers changing every time."""
+    """The loss of everything the collections may ever ask, with another answer every time."""
     most: Mapping[tuple[str, str], float]
-    """The same for each question, by series and id."""
+    """The largest loss of each question, by series and id."""
     collections: tuple[Collection, ...]
 
     @property
     def together(self) -> float:
-        """The questions added up over these days; revisions that randomise alike count once.
+        """The loss of all assigned questions over these days.
 
-        Where a revision randomises otherwise, its reports are independent of the others. Where
-        a person is asked some of the questions, it is the dearest of these.
+        A revision that randomises otherwise has independent reports, whose loss is added; revisions
+        that randomise alike count once. With a sampling design, the questions with the largest
+        losses count.
         """
         dearest: dict[tuple[str, str], dict[str, float]] = {}
         for row in self.rows:
             ways = dearest.setdefault((row.series, row.question), {})
             ways[row.mechanism] = max(ways.get(row.mechanism, 0.0), row.changing)
         each = {key: min(sum_up(dearest[key].values()), self.most[key]) for key in dearest}
-        return asked_loss(self.collections, each)
+        return sampled_loss(self.collections, each)
 
     def table(self) -> str:
-        """A line for each question, then what it means, in words."""
+        """Return a line for each question, then its meaning in words."""
         from rumor.core.plain_text import aligned, wrapped
 
         head = ["question", "asked", "one report", self._span(), "any number", "most in all"]
@@ -91,11 +92,11 @@ class Account:
             head.insert(4, f"{self.changes:,} change{'s' if self.changes > 1 else ''}")
         body = []
         for row in self.rows:
-            ever = "-" if row.allowed == 1 else _shown(row.permanent)
+            ever = "-" if row.allowed == 1 else _format_epsilon(row.permanent)
             cells = [row.question, "once" if row.allowed == 1 else f"{row.allowed:,} times"]
-            cells += [_shown(row.one), _shown(row.unchanged)]
-            cells += [_shown(row.changing)] if self.changes else []
-            body.append([*cells, ever, _shown(row.lifetime)])
+            cells += [_format_epsilon(row.one), _format_epsilon(row.unchanged)]
+            cells += [_format_epsilon(row.changing)] if self.changes else []
+            body.append([*cells, ever, _format_epsilon(row.lifetime)])
         text = [aligned(head, body), ""]
         text += [wrapped(self.sentence(row)) for row in self.rows]
         text += [wrapped(sentence) for sentence in self.closing()]
@@ -104,8 +105,8 @@ class Account:
     def _span(self) -> str:
         return "a year, daily" if self.days == YEAR else f"{self.days:,} days, daily"
 
-    def sentence(self, row: Spending) -> str:
-        """What a question costs, for someone who knows no mathematics."""
+    def sentence(self, row: QuestionCost) -> str:
+        """Say what the question of `row` costs, for a reader who knows no mathematics."""
         changing = ""
         if self.changes and row.made > 1:
             times = "1 change" if self.changes == 1 else f"{self.changes:,} changes"
@@ -120,7 +121,7 @@ class Account:
         return f"{when}, {consequence(row.changing)}"
 
     def closing(self) -> list[str]:
-        """The total of these days and of everything, in words."""
+        """Say the total of these days and of everything, in words."""
         found = []
         if len(self.rows) > 1:
             found.append(f"After {self._these()}, {consequence(self.together)}")
@@ -137,17 +138,17 @@ class Account:
         return found
 
     def _these(self) -> str:
-        """What is added up: all questions, or those that each person is asked."""
+        """Return the phrase for the questions that are added up."""
         if all(collection.ask is None for collection in self.collections):
             return "all of these together"
         if len(self.collections) > 1:
             return "as many of these as you are asked, the dearest ones"
         (collection,) = self.collections
-        asked = how_many(collection.ask, len(collection.questions))
+        asked = questions_per_person(collection.ask, len(collection.questions))
         return f"the {asked} of these {len(self.rows)} that you are asked, the dearest ones"
 
     def to_dict(self) -> dict[str, object]:
-        """The account as plain data; what has no limit is null."""
+        """Return the account as plain data; a loss without limit is null."""
         return {
             "days": self.days,
             "changes": self.changes,
@@ -159,7 +160,7 @@ class Account:
 
 
 def account(collections: Sequence[Collection], *, days: int = YEAR, changes: int = 0) -> Account:
-    """What one person spends who reports daily for so long, and changes their answer so often."""
+    """Account for a person who reports on `days` days and changes the answer `changes` times."""
     checked_size("days", days, 1, MAX_COUNT)
     checked_size("changes", changes, 0, MAX_COUNT)
     rows = [
@@ -173,9 +174,9 @@ def account(collections: Sequence[Collection], *, days: int = YEAR, changes: int
     return Account(days, changes, tuple(rows), whole, lifetimes(collections), tuple(collections))
 
 
-def _spending(collection: Collection, question: Question, days: int, changes: int) -> Spending:
+def _spending(collection: Collection, question: Question, days: int, changes: int) -> QuestionCost:
     allowed = question.reports_per_person
-    return Spending(
+    return QuestionCost(
         collection=collection.name,
         series=collection.series,
         question=question.id,
@@ -191,5 +192,5 @@ def _spending(collection: Collection, question: Question, days: int, changes: in
     )
 
 
-def _shown(epsilon: float) -> str:
+def _format_epsilon(epsilon: float) -> str:
     return "no limit" if math.isinf(epsilon) else f"{epsilon:,.4g}"

@@ -1,4 +1,4 @@
-"""What an attacker learns of one person who is asked again and again.
+"""An attacker's knowledge of one person who is asked again and again.
 
 The attacker sees every report of one person, knows the collection and a list of words the
 person might hold, all equally likely, and guesses the most likely one. Three devices:
@@ -37,29 +37,29 @@ REPORTS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 
 @dataclass(frozen=True)
-class Guessing:
-    """How an attacker fares against one device after so many reports."""
+class GuessRate:
+    """The success of an attacker against one device after some reports."""
 
     device: str
     reports: int
     success: float
     """The share of people whose word was guessed."""
     bound: float
-    """What no attacker can exceed at this epsilon."""
+    """The success that no attacker can exceed at this epsilon."""
     epsilon: float
 
 
 @dataclass(frozen=True)
 class Attack:
-    """An attacker's record, and what was attacked."""
+    """An attacker's success rates, and what was attacked."""
 
     rappor: Rappor
     words: int
     people: int
-    guesses: tuple[Guessing, ...]
+    guesses: tuple[GuessRate, ...]
 
     def table(self) -> str:
-        """The record as text, a line for each number of reports."""
+        """Return the success rates as text, a line for each number of reports."""
         head = ["reports"] + [f"{d}: guessed (epsilon)" for d in DEVICES]
         cells = {(g.device, g.reports): f"{g.success:.0%} ({g.epsilon:.3g})" for g in self.guesses}
         counts = sorted({g.reports for g in self.guesses})
@@ -75,7 +75,7 @@ class Attack:
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, object]:
-        """The record as plain data."""
+        """Return the success rates as plain data."""
         return {
             "words": self.words,
             "people": self.people,
@@ -83,7 +83,7 @@ class Attack:
         }
 
     def plot(self, path: str | None = None) -> alt.HConcatChart:
-        """Success and epsilon against the number of reports, side by side."""
+        """Draw success and epsilon against the number of reports, side by side."""
         import altair as alt
 
         from rumor.results.charts import save_chart
@@ -117,7 +117,7 @@ def attack(
     seed: int = 1,
     on_progress: Progress | None = None,
 ) -> Attack:
-    """Attack simulated people, each in a random cohort with a random one of so many words."""
+    """Attack simulated `people`, each in a random cohort with one of `words` words."""
     checked_size("words", words, 2, 100_000)
     checked_size("people", people, 1, 1_000_000)
     if not reports or any(n < 1 for n in reports):
@@ -133,7 +133,9 @@ def attack(
         settled = candidates[own] ^ (rng.random(rappor.bits) < rappor.noise.flip / 2**64)
         for device in DEVICES:
             for n in reports:
-                evidence = _evidence(rappor.noise, device, candidates[own], settled, n, rng)
+                evidence = _log_likelihood_ratio(
+                    rappor.noise, device, candidates[own], settled, n, rng
+                )
                 score = candidates @ evidence
                 best = np.flatnonzero(score >= score.max() - 1e-9)
                 right[device, n] = right.get((device, n), 0) + int(rng.choice(best) == own)
@@ -141,20 +143,20 @@ def attack(
             on_progress(person + 1, people)
     costs = _costs(rappor, reports)
     guesses = [
-        Guessing(d, n, right[d, n] / people, bound(costs[d, n], words), costs[d, n])
+        GuessRate(d, n, right[d, n] / people, guess_bound(costs[d, n], words), costs[d, n])
         for d in DEVICES
         for n in reports
     ]
     return Attack(rappor, words, people, tuple(guesses))
 
 
-def bound(epsilon: float, words: int) -> float:
-    """The best success of any attacker against epsilon, when all words are equally likely."""
+def guess_bound(epsilon: float, words: int) -> float:
+    """Return the best success of any attacker at `epsilon`, if all words are equally likely."""
     return 1 / (1 + (words - 1) * math.exp(-epsilon))
 
 
 def _filters(rappor: Rappor, words: int, cohorts: int) -> list[Floats]:
-    """For some cohorts, the filters of all words as rows of bits."""
+    """Return the filters of all words as rows of bits, for each of `cohorts` cohorts."""
     names = [f"word {i}" for i in range(words)]
     table = rappor.bloom.map(rappor.bloom.seeds(names)).reshape(words, -1, rappor.hashes)
     out = []
@@ -165,7 +167,7 @@ def _filters(rappor: Rappor, words: int, cohorts: int) -> list[Floats]:
     return out  # type: ignore[return-value]
 
 
-def _evidence(
+def _log_likelihood_ratio(
     noise: TwoStageNoise,
     device: str,
     own: NDArray[np.bool_] | Floats,
@@ -173,7 +175,7 @@ def _evidence(
     n: int,
     rng: np.random.Generator,
 ) -> Floats:
-    """For each bit the log-likelihood ratio of its being set, from n simulated reports."""
+    """Return each bit's log-likelihood ratio of being set, from `n` simulated reports."""
     if device == "memoised":
         weight = math.log((1 - noise.f / 2) / (noise.f / 2))
         return np.where(settled, weight, -weight)
@@ -191,13 +193,13 @@ def _evidence(
 
 
 def _log_likelihood(ones: NDArray[np.int64], n: int, chance: float) -> Floats:
-    """The log-likelihood of so many ones, with 0 log 0 = 0."""
+    """Return the log-likelihood of `ones` ones in `n` draws, with 0 log 0 = 0."""
     up = np.where(ones > 0, ones * np.log(chance), 0.0)
     return np.asarray(up + np.where(n - ones > 0, (n - ones) * np.log1p(-chance), 0.0))
 
 
 def _costs(rappor: Rappor, reports: Sequence[int]) -> Mapping[tuple[str, int], float]:
-    """Epsilon of each device after so many reports."""
+    """Return the epsilon of each device after each number of reports."""
     costs: dict[tuple[str, int], float] = {}
     for n in reports:
         costs["fresh", n] = n * rappor.epsilon

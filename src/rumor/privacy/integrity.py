@@ -1,19 +1,18 @@
-"""Crafted reports: how many bits are set, and which values are supported together.
+"""Tests for crafted reports: how many bits are set, and which values are supported together.
 
-Local privacy cuts both ways: a report that could have come from anybody can be made by
-anybody. A fake client can always shift the estimate of a value by more than an honest one,
-and the more so the smaller epsilon is. Two things help. The bound (poisoning.py) says how much m
-fake clients can add. The co-support test sees crafted batches where reports support several
-values at once (unary encoding, subset selection, local hashing, Hadamard response): a fake
-report that pushes several values supports them together more often than chance allows. A
-report of a single value cannot be told from an honest one.
+A report that could have come from anybody can be made by anybody. A fake client can always shift
+the estimate of a value by more than an honest one, and the more so the smaller epsilon is. Two
+things help. The bound (poisoning.py) says how much m fake clients can add. The co-support test sees
+crafted batches where reports support several values at once (unary encoding, subset selection,
+local hashing, Hadamard response): a fake report that pushes several values supports them together
+more often than chance allows. A report of a single value cannot be told from an honest one.
 
 Cao, Jia and Gong, "Data Poisoning Attacks to Local Differential Privacy Protocols", 2021.
 
 An honest report of k bits, at most h of them the person's own, has no fewer ones than k coins
 of p* and no more than k - h coins of p* and h of q*, in distribution. So the share of reports
 in either tail is bounded whatever people hold, and more reports there than chance allows are
-not honest. Liars who set as many bits as honest people do are not seen this way.
+not honest. Fake reports with as many bits as honest ones escape this test.
 """
 
 from __future__ import annotations
@@ -56,10 +55,10 @@ def craft(
     *,
     random: RandomSource | None = None,
 ) -> Reports:
-    """Fake reports that support as many targets as a valid report can (maximal gain attack).
+    """Return fake reports that support as many `targets` as a valid report can (maximal gain).
 
-    Made by trying honest randomness and keeping, for each fake, the try that supports most
-    targets; a bit for each value needs no trying.
+    For each fake, honest randomness is tried and the try that supports most targets is kept; a bit
+    for each value needs no trying.
     """
     source, oracle = System() if random is None else random, oracle.without_labels()
     bits = oracle.bitmaps(oracle.privatize(np.zeros(1, dtype=np.int64), random=source))
@@ -82,7 +81,7 @@ def craft(
 def _crafted_bits(
     oracle: FrequencyOracle, targets: NDArray[np.int64], fakes: int, source: RandomSource
 ) -> Reports:
-    """All targets set, and as many other bits as an honest report has, so as not to stand out."""
+    """Return reports with all targets set, and as many other bits as an honest report has."""
     honest = oracle.privatize(np.resize(targets, fakes), random=source)
     lanes = np.unpackbits(honest, axis=1, count=oracle.domain, bitorder="little")
     lanes[:, targets] = 1
@@ -92,11 +91,11 @@ def _crafted_bits(
 
 @dataclass(frozen=True)
 class Integrity:
-    """What the co-support test says of a batch."""
+    """The result of a test for crafted reports on a batch."""
 
     testable: bool
     deviations: float
-    """How far the joint support of the top values lies above chance, in standard deviations."""
+    """The distance of the test's statistic above chance, in standard deviations."""
     alarm: bool
     explanation: str
 
@@ -108,7 +107,7 @@ def co_support(
     watched: int = _WATCHED,
     random: RandomSource | None = None,
 ) -> Integrity:
-    """Do reports support the most frequent values together more often than honest ones do?
+    """Test whether reports support the most frequent values together more often than by chance.
 
     One half of the batch chooses the values to watch, the other half is tested, so honest
     noise cannot choose against itself. Each report supports K of the watched values. How
@@ -127,17 +126,17 @@ def co_support(
         )
     if oracle.dispersion == 0:
         return Integrity(False, 0.0, False, SINGLE)
-    source, batch = (_own_chance(oracle, batch)) if random is None else (random, batch)
+    source, batch = (_derived_randomness(oracle, batch)) if random is None else (random, batch)
     choosing, tested = batch[::2], batch[1::2]
     estimate = project(oracle.unbiased(oracle.tally(choosing), len(choosing)))
-    # Of few values only half are watched: the others must tell what honest people send.
+    # With few values only half are watched: the others must show what honest people send.
     most = min(watched, max(2, oracle.domain // 2), oracle.domain - 1)
     top = np.argsort(-estimate, kind="stable")[:most]
     indicator = np.zeros(oracle.domain)
     indicator[top] = 1.0
-    holders = _simulated(oracle, estimate, indicator, len(tested), source)
-    others = _simulated(oracle, estimate, 1 - indicator, len(tested), source)
-    samples = [_supported(oracle, rows, indicator) for rows in (tested, holders, others)]
+    holders = _simulate_honest(oracle, estimate, indicator, len(tested), source)
+    others = _simulate_honest(oracle, estimate, 1 - indicator, len(tested), source)
+    samples = [_watched_support(oracle, rows, indicator) for rows in (tested, holders, others)]
     deviations = _deviations(*samples)
     alarm = deviations > ALARM
     words = (
@@ -148,8 +147,8 @@ def co_support(
     return Integrity(True, deviations, alarm, words + verdict)
 
 
-def _own_chance(oracle: FrequencyOracle, batch: Reports) -> tuple[RandomSource, Reports]:
-    """Randomness that follows from a batch, and the batch in an order that follows from it.
+def _derived_randomness(oracle: FrequencyOracle, batch: Reports) -> tuple[RandomSource, Reports]:
+    """Return randomness and an order that both follow from the batch alone.
 
     Whoever crafts reports cannot choose it without knowing everybody else's.
     """
@@ -169,14 +168,14 @@ class _Streams(Keystreams):
         self._key, self._calls = key, itertools.count()
 
     def stream(self) -> Stream:
-        """The next of them."""
+        """Return the next stream."""
         return self._key.extend(next(self._calls)).stream()
 
 
-def _simulated(
+def _simulate_honest(
     oracle: FrequencyOracle, estimate: Vector, among: Vector, people: int, source: RandomSource
 ) -> Reports:
-    """Honest reports of people who hold some of the values, in the estimate's proportions."""
+    """Return honest reports of people with values `among` some, in the estimate's proportions."""
     weights = estimate * among
     weights = weights if weights.sum() > 0 else among
     shares = weights / weights.sum()
@@ -186,13 +185,13 @@ def _simulated(
     return oracle.without_labels().privatize(values[:people], random=source)
 
 
-def _supported(oracle: FrequencyOracle, reports: Reports, indicator: Vector) -> Vector:
-    """How many watched values each report supports."""
+def _watched_support(oracle: FrequencyOracle, reports: Reports, indicator: Vector) -> Vector:
+    """Return how many watched values each report supports."""
     return np.asarray(np.rint(oracle.forward(reports, indicator)), dtype=np.float64)
 
 
 def _deviations(tested: Vector, holders: Vector, others: Vector) -> float:
-    """How far J - b K of the tested reports lies above that of honest ones, in its own noise."""
+    """Return how far J - b K of the tested reports lies above honest ones, over its own noise."""
     gap = holders.mean() - others.mean()
     slope = ((holders * (holders - 1)).mean() - (others * (others - 1)).mean()) / gap
 
@@ -214,7 +213,7 @@ _ONES = np.array([byte.bit_count() for byte in range(256)], dtype=np.int64)
 
 
 def bit_counts(mechanism: Mechanism, reports: object) -> Integrity:
-    """Do more reports have very few or very many bits set than honest ones can?"""
+    """Test whether more reports have very few or very many bits set than honest ones can."""
     from statistics import NormalDist
 
     from scipy.special import bdtrc
@@ -253,7 +252,7 @@ def _ones(bits: Reports) -> NDArray[np.int64]:
 
 
 def _lower_end(bits: int, zero: float) -> tuple[int, float]:
-    """The largest count that k coins stay at or below this rarely, and how rarely; -1: none."""
+    """Return the largest count with a lower tail of at most `_TAIL`, and its tail; -1 if none."""
     from scipy.special import bdtr
 
     chances = bdtr(np.arange(bits + 1), bits, zero)
@@ -262,7 +261,7 @@ def _lower_end(bits: int, zero: float) -> tuple[int, float]:
 
 
 def _upper_end(bits: int, own: int, zero: float, one: float) -> tuple[int, float]:
-    """The smallest count that is reached this rarely, and how rarely."""
+    """Return the smallest count with an upper tail of at most `_TAIL`, and its tail."""
     from scipy.special import bdtr, bdtrc
 
     counts = np.arange(bits + 2)

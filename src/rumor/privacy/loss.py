@@ -1,13 +1,13 @@
-"""What a person can lose, over reports, changes of mind, rounds, questions and collections.
+"""The loss of a person, over reports, changes of answer, rounds, questions and collections.
 
 Everything is exact where a formula exists (the mechanism knows the loss of n reports of one
 permanent answer) and adds up where independent answers are combined: different questions,
 values, periods, revisions that change how answers settle, collections. Sums are rounded up.
 
 What is bounded is what a report says about the answers of people who change them at the same
-times. *That* an answer changed, and when, is not hidden by a permanent answer of each value:
-another one takes its place, and enough reports show two where there was one. A permanent answer
-of each period hides that too (memo = "period"), at the price of one answer for each period.
+times. Permanent answers of values do not hide *that* an answer changed, and when: a new permanent
+answer takes the old one's place, and enough reports show both. A permanent answer for each period
+hides that too (memo = "period"), at the cost of one answer for each period.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from rumor.contract.asking import dearest, how_many
 from rumor.contract.collection import Collection, Question
+from rumor.contract.sampling import questions_per_person, sum_of_largest
 from rumor.core.checks import checked_size
 from rumor.core.errors import InputError
 from rumor.core.exact import round_up, sum_up
@@ -27,23 +27,23 @@ from rumor.mechanisms import Mechanism
 from rumor.privacy.sentences import consequence
 
 MAX_COUNT = 10**9
-_TRIFLE = 1 + 2.0**-40
+_ROUNDING_MARGIN = 1 + 2.0**-40
 
 
 @dataclass(frozen=True)
 class Loss:
-    """A privacy loss, and what it is the loss of."""
+    """A privacy loss, and the reports that cause it."""
 
     of: str
     epsilon: float
 
     def in_words(self) -> str:
-        """The loss as a sentence that needs no mathematics."""
+        """Say the loss in a sentence that needs no mathematics."""
         return f"After {self.of}, {consequence(self.epsilon)}"
 
 
 def question_loss(question: Question, *, reports: int | None = None, values: int = 1) -> Loss:
-    """The loss of one person on one question.
+    """Return the loss of one person on one question.
 
     `reports` is how many they make of each value, as many as the collection allows unless
     said; `values` how many different values they hold in turn. The collection's limit is on
@@ -66,29 +66,29 @@ def question_loss(question: Question, *, reports: int | None = None, values: int
 
 
 def changing_loss(question: Question, reports: int, changes: int = 0) -> Loss:
-    """The loss of so many daily reports, or as many as may be made, the answer changing so often.
+    """Return the loss of `reports` daily reports (at most those allowed) with `changes` changes.
 
-    Changes that come at the worst times: the reports are shared out evenly over the answers.
-    Where the first answer of a period stands for all of it, changes cost nothing further.
+    The changes come at the worst times: the reports are shared out evenly over the answers. Where
+    the first answer of a period stands for all of it, changes cost nothing further.
     """
     checked_size("reports", reports, 1, MAX_COUNT)
     checked_size("changes", changes, 0, MAX_COUNT)
     made = min(reports, question.reports_per_person)
     if question.mechanism.rounds > 1:
-        # Each round is asked as often; what all of them cost together counts.
+        # Every round may be asked as often: the loss of all of them counts.
         return Loss(f"all rounds of {question.id!r}", _lifetime([question]))
     what = f"{_times(made)} on {question.id!r}"
     if changes:
         what += f" with {changes:,} change{'s' if changes > 1 else ''} of answer"
     answers = changes + 1
     if question.period_days is not None:
-        # So many days touch at most so many periods, wherever the first of them begins.
+        # The most periods that `reports` days touch, wherever the first period begins.
         answers = (reports + question.period_days - 2) // question.period_days + 1
     return Loss(what, _answers_loss(question, made, min(answers, made)))
 
 
 def _answers_loss(question: Question, reports: int, answers: int) -> float:
-    """The loss of reports shared out over so many permanent answers.
+    """Return the loss of `reports` reports shared out over `answers` permanent answers.
 
     The loss of n reports of one answer is concave in n for memoised answers and linear for
     fresh ones, so an even split is the worst.
@@ -100,7 +100,7 @@ def _answers_loss(question: Question, reports: int, answers: int) -> float:
 
 
 def permanent_loss(question: Question) -> Loss:
-    """The loss of any number of reports of one permanent answer."""
+    """Return the loss of any number of reports of one permanent answer."""
     what = f"any number of reports on {question.id!r} with one unchanged answer"
     if question.period_days is not None:
         what = f"any number of reports on {question.id!r} in one period"
@@ -108,45 +108,47 @@ def permanent_loss(question: Question) -> Loss:
 
 
 def collection_loss(collection: Collection) -> Loss:
-    """The most that one person can lose in the whole life of a collection.
+    """Return the most that one person can lose in the whole life of a collection.
 
-    Every question answered as often as it may be, the answer changing every time; where a
-    person is asked some of them, the dearest of these; or what the collection promises that
-    its series costs at most, which devices hold it to.
+    Every question is answered as often as it may be, with another answer every time; with a
+    sampling design, the questions with the largest losses count. The limit of the series, which
+    devices enforce, bounds it.
     """
     what = f"everything that {collection.name!r} may ask"
-    return Loss(what, min(_asked(collection), collection.series_epsilon or math.inf))
+    return Loss(what, min(_sampled_lifetime(collection), collection.series_epsilon or math.inf))
 
 
-def _asked(collection: Collection, drawn: Some[str] | None = None) -> float:
-    """What a person is asked costs at most: these questions, or the dearest they may draw."""
+def _sampled_lifetime(collection: Collection, drawn: Some[str] | None = None) -> float:
+    """Return the largest loss of the questions `drawn`, or of any that may be drawn."""
     each = [lifetime_loss(q) for q in collection.questions if drawn is None or q.id in drawn]
-    return dearest(each, how_many(collection.ask, len(each)))
+    return sum_of_largest(each, questions_per_person(collection.ask, len(each)))
 
 
 def series_ceiling(collection: Collection, drawn: Some[str] | None = None) -> float:
-    """What a device holds the whole series to when it meets this contract first.
+    """Return the ceiling of a series for a device that meets this contract first.
 
-    What the contract promises, or else the most that the questions it has drawn could cost (any
-    that it may draw, by default), and a trifle: no rounding of what single answers cost may stop
+    It is the limit in the contract, or else the most that the `drawn` questions could cost (any
+    that may be drawn, by default), plus a margin: no rounding of what single answers cost may stop
     a person who keeps to the contract.
     """
-    return collection.series_epsilon or _asked(collection, drawn) * _TRIFLE
+    return collection.series_epsilon or _sampled_lifetime(collection, drawn) * _ROUNDING_MARGIN
 
 
 def collections_loss(collections: Sequence[Collection]) -> Loss:
-    """The most that one person can lose in several collections together.
+    """Return the most that one person can lose in several collections together.
 
     Collections of one series are revisions: a device counts their reports together, and makes
     one more as long as the revision it answers allows more than it has made.
     """
     names = len({collection.series for collection in collections})
-    whole = asked_loss(collections, lifetimes(collections))
+    whole = sampled_loss(collections, lifetimes(collections))
     return Loss(f"everything in {names} collections", whole)
 
 
-def asked_loss(collections: Sequence[Collection], losses: Mapping[tuple[str, str], float]) -> float:
-    """What these losses, by series and question, come to for a person who is asked some of them.
+def sampled_loss(
+    collections: Sequence[Collection], losses: Mapping[tuple[str, str], float]
+) -> float:
+    """Return the sum of `losses`, by series and question, for a person who is asked some of them.
 
     A device draws further questions only where a revision asks others: as many as each set of
     questions lets it draw, and never more than there are.
@@ -155,17 +157,17 @@ def asked_loss(collections: Sequence[Collection], losses: Mapping[tuple[str, str
     for collection in collections:
         ids = frozenset(question.id for question in collection.questions)
         counts = drawn.setdefault(collection.series, {})
-        counts[ids] = max(counts.get(ids, 0), how_many(collection.ask, len(ids)))
+        counts[ids] = max(counts.get(ids, 0), questions_per_person(collection.ask, len(ids)))
     total = []
     for series, counts in drawn.items():
         of = {id: loss for (name, id), loss in losses.items() if name == series}
-        some = [dearest([of[id] for id in ids], count) for ids, count in counts.items()]
+        some = [sum_of_largest([of[id] for id in ids], count) for ids, count in counts.items()]
         total.append(min(sum_up(some), sum_up(of.values())))
     return sum_up(total)
 
 
 def lifetimes(collections: Sequence[Collection]) -> dict[tuple[str, str], float]:
-    """The most that each question can cost over all its revisions, by series and id."""
+    """Return the most that each question can cost over all its revisions, by series and id."""
     revisions: dict[tuple[str, str], list[Question]] = {}
     for collection in collections:
         for question in collection.questions:
@@ -174,28 +176,32 @@ def lifetimes(collections: Sequence[Collection]) -> dict[tuple[str, str], float]
 
 
 def lifetime_loss(question: Question) -> float:
-    """The most that one question can cost, the answer (or the period) changing every time."""
+    """Return the most that one question can cost, with another answer (or period) every time."""
     return _lifetime([question])
 
 
 def _lifetime(revisions: Sequence[Question]) -> float:
-    """The same over revisions: every report at the price of the dearest that still allows it."""
+    """Return the most that a question can cost over its `revisions`.
+
+    Each report costs what it does in the most expensive revision that still allows it.
+    """
     prices = sorted(
-        ((q.reports_per_person, _price(q.mechanism, revisions)) for q in revisions), reverse=True
+        ((q.reports_per_person, _report_price(q.mechanism, revisions)) for q in revisions),
+        reverse=True,
     )
     limits = [limit for limit, _ in prices[1:]] + [0]
-    dearest, losses = 0.0, []
+    highest, losses = 0.0, []
     for (limit, price), next_limit in zip(prices, limits, strict=True):
-        dearest = max(dearest, price)
-        # The reports that no smaller limit allows.
+        highest = max(highest, price)
+        # Reports that no smaller limit allows.
         if limit > next_limit:
-            losses.append(_times_over(dearest, limit - next_limit))
+            losses.append(_times_over(highest, limit - next_limit))
     return sum_up(losses)
 
 
-def _price(mechanism: Mechanism, revisions: Sequence[Question]) -> float:
-    """What a report of another answer costs: one in every round, where there are several."""
-    # A later round knows nothing of those before it: those that are given add up.
+def _report_price(mechanism: Mechanism, revisions: Sequence[Question]) -> float:
+    """Return the cost of one report of another answer, in every round if there are several."""
+    # A round does not include the loss of earlier rounds: those that are given add up.
     before: dict[int, float] = {}
     for question in revisions:
         other = question.mechanism

@@ -1,64 +1,66 @@
-"""What a person is told that they spend: one statement, wherever it is said.
+"""The promise to a respondent about their loss, in the words that every output uses.
 
-Of each question: what one report costs, how often it is asked (in how many rounds), what all
-of it costs with one unchanged answer, and the most that it can cost. Of a collection: everything
-together, and what its series may cost at most, revisions included. Commands, pages and the
-dashboard say these numbers and compute none of their own.
+For each question: what one report costs, how often it is asked (in how many rounds), what all
+reports cost with one unchanged answer, and the most that they can cost. For a collection: the
+total, and the ceiling of its series over all revisions. Commands, pages and the dashboard say these
+numbers and compute none of their own.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rumor.contract.asking import Ask
 from rumor.contract.collection import Collection, Question
 from rumor.contract.linking import Linked
+from rumor.contract.sampling import SamplingDesign
+from rumor.core.deprecation import old_names
 from rumor.core.exact import sum_up
 from rumor.privacy.loss import collection_loss, lifetime_loss, series_ceiling
 from rumor.privacy.sentences import consequence, in_words
 
 
+@old_names(asked="repetition_in_words")
 @dataclass(frozen=True)
 class QuestionPromise:
-    """What one question costs one person."""
+    """The loss of one person on one question, and how often they are asked."""
 
     question: str
     reports: int
-    """How many reports it asks of a person, in each round."""
+    """The number of reports of a person, in each round."""
     rounds: int
     period_days: int | None
     one: float
-    """What a report costs."""
+    """The loss of one report."""
     unchanged: float
-    """What all reports cost, all rounds included, with one unchanged answer."""
+    """The loss of all reports, over all rounds, with one unchanged answer."""
     most: float
-    """The same with another answer (or in another period) every time."""
+    """The loss of all reports with another answer (or in another period) every time."""
 
-    def asked(self) -> str:
-        """How often a person is asked."""
+    def repetition_in_words(self) -> str:
+        """Say how often a person is asked."""
         times = "once" if self.reports == 1 else f"at most {self.reports:,} times"
         return times if self.rounds == 1 else f"{times} in each of {self.rounds} rounds"
 
     def in_words(self) -> str:
-        """All of it, for somebody who knows no mathematics."""
+        """Say the whole promise, for a reader who knows no mathematics."""
         words = [in_words(self.one)]
         if self.reports * self.rounds > 1:
             once, each = "With one answer", "If your answer changes every time"
             if self.period_days is not None:
                 once, each = "In one period", "In as many periods"
+            after = once if self.most > self.unchanged else "After all of it"
             words.append(
-                f"You are asked {self.asked()}. {once}, {consequence(self.unchanged)}"
-                if self.most > self.unchanged
-                else f"You are asked {self.asked()}. After all of it, {consequence(self.unchanged)}"
+                f"You are asked {self.repetition_in_words()}. {after}, "
+                f"{consequence(self.unchanged)}"
             )
             if self.most > self.unchanged:
                 words.append(f"{each}, it is epsilon {self.most:,.4g} at most.")
         if self.period_days is not None:
-            words.append(self.standing())
+            words.append(self.period_in_words())
         return " ".join(words)
 
-    def standing(self) -> str:
-        """What the answer of a period means."""
+    def period_in_words(self) -> str:
+        """Say what the first answer of a period stands for."""
         days = "day" if self.period_days == 1 else f"{self.period_days:,} days"
         return (
             f"Your first answer in every {days} stands for all of that time, so nobody can tell "
@@ -66,9 +68,9 @@ class QuestionPromise:
         )
 
     def to_dict(self) -> dict[str, object]:
-        """The promise as plain data."""
+        """Return the promise as plain data."""
         return {
-            "asked": self.asked(),
+            "asked": self.repetition_in_words(),
             "epsilon": self.one,
             "epsilon_total": self.unchanged,
             "epsilon_most": self.most,
@@ -76,42 +78,43 @@ class QuestionPromise:
         }
 
 
+@old_names(asked="questions_in_words")
 @dataclass(frozen=True)
 class CollectionPromise:
-    """What a whole collection costs one person."""
+    """The loss of one person in a whole collection."""
 
     questions: tuple[QuestionPromise, ...]
     most: float
-    """Everything answered as often as it may be, another answer every time."""
+    """The loss if everything is answered as often as it may be, with changing answers."""
     ceiling: float
-    """What a device lets the series cost at most, unless the person agrees to more."""
-    ask: Ask | None = None
+    """The most a device lets the series cost, unless the person agrees to more."""
+    ask: SamplingDesign | None = None
     linked: Linked | None = None
 
     def in_words(self) -> str:
-        """The end of a sentence about what it costs."""
+        """Return the total, as the end of a sentence."""
         of = ""
         if self.ask is not None and self.ask.questions is not None:
             of = f" ({self.ask.questions:,} of {len(self.questions):,} questions)"
         return f"at most epsilon {self.most:,.6g} per respondent{of}"
 
-    def added_up(self) -> str | None:
-        """What several questions tell together, in a sentence; None where there is one alone."""
+    def total_in_words(self) -> str | None:
+        """Say what several questions reveal together; None if only one is asked."""
         if len(self.questions) == 1 or (self.ask is not None and self.ask.questions == 1):
             return None
         return f"After all of it, {consequence(self.most)}"
 
-    def whom(self) -> str:
-        """Of whom each question is asked."""
+    def respondents_in_words(self) -> str:
+        """Return the name of the people that each question is asked of."""
         some = self.ask is not None and self.ask.questions is not None
         return "respondent who is assigned the question" if some else "respondent"
 
-    def asked(self) -> str | None:
-        """What each person is asked, where it is not everything on any day."""
+    def questions_in_words(self) -> str | None:
+        """Say what each person is asked; None if it is everything on any day."""
         return None if self.ask is None else self.ask.in_words(len(self.questions))
 
-    def joined(self) -> str | None:
-        """That two reports of a person may be joined, in a sentence, where they may."""
+    def linking_in_words(self) -> str | None:
+        """Say that two reports of a person can be linked; None if they cannot."""
         if self.linked is None:
             return None
         both = sum_up(one.most for one in self.questions if one.question in self.linked)
@@ -122,7 +125,7 @@ class CollectionPromise:
 
 
 def question_promise(question: Question) -> QuestionPromise:
-    """What one question costs one person."""
+    """Return the promise to one person on one question."""
     return QuestionPromise(
         question.id,
         question.reports_per_person,
@@ -135,7 +138,7 @@ def question_promise(question: Question) -> QuestionPromise:
 
 
 def collection_promise(collection: Collection) -> CollectionPromise:
-    """What a whole collection costs one person."""
+    """Return the promise to one person on a whole collection."""
     return CollectionPromise(
         tuple(question_promise(question) for question in collection.questions),
         collection_loss(collection).epsilon,

@@ -32,7 +32,7 @@ class RoundEstimate(Protocol):
 def next_round(
     collection: Collection, found: RoundEstimate, *, question: str | None = None
 ) -> Collection:
-    """The collection of the next round, given what this one found (its means are published)."""
+    """Return the collection of the next round, given the estimate `found` in this one."""
     asked = collection.question(question)
     mechanism = require_rounds(asked.mechanism)
     follows = replace(asked, mechanism=mechanism.next(found.mean, parent=collection.digest))
@@ -41,13 +41,13 @@ def next_round(
         questions=(follows,),
         revision=collection.revision + 1,
         previous=collection.digest,
-        # All rounds are promised together, by the first.
+        # The first contract promises the loss of all rounds together.
         series_epsilon=series_ceiling(collection),
     )
 
 
 def require_rounds(mechanism: Mechanism) -> KeyValueMechanism:
-    """Refuse a mechanism that is asked once and for all, and return any other."""
+    """Refuse a mechanism without rounds, and return any other."""
     if mechanism.rounds == 1:
         raise InputError(f"only PrivKVM has rounds; got {mechanism.name!r}")
     assert isinstance(mechanism, KeyValueMechanism)
@@ -57,7 +57,7 @@ def require_rounds(mechanism: Mechanism) -> KeyValueMechanism:
 def checked_rounds(
     collections: Sequence[Collection], question: str | None = None
 ) -> list[KeyValueMechanism]:
-    """The mechanisms of rounds 1, 2, ... in this order, each the child of the one before."""
+    """Return the mechanisms of rounds 1, 2, ... in order, each the child of the one before."""
     rounds: list[KeyValueMechanism] = []
     for place, collection in enumerate(collections):
         mechanism = collection.question(question).mechanism

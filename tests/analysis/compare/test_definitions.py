@@ -19,7 +19,7 @@ from scipy import integrate, stats
 import rumor
 from rumor.analysis.compare.quantities import Differences, Sum, WeightedMean
 from rumor.analysis.trend import line as module
-from rumor.analysis.trend.line import change, smooth
+from rumor.analysis.trend.line import find_change, smooth
 from rumor.core.reports import Mask
 from rumor.core.types import Rows, Vector
 from rumor.estimators.groups import Pooled, Sample, beyond, chi_squared, two_sided
@@ -327,7 +327,7 @@ def test_the_change_is_where_both_sides_differ_most() -> None:
     rng = np.random.default_rng(8)
     seen, variance = rng.normal(size=(6, 3)), rng.uniform(0.2, 2.0, (6, 3))
     seen[:, 1] -= [0, 0, 0, 4, 4, 4]
-    found = change(seen, variance)
+    found = find_change(seen, variance)
     for column in range(3):
         weights, own = 1 / variance[:, column], seen[:, column]
         sides = []
@@ -359,7 +359,7 @@ def test_the_p_value_of_a_change_is_that_of_the_largest_of_two() -> None:
             return float(stats.norm.pdf(x) * (stats.norm.cdf(ends[0]) - stats.norm.cdf(ends[1])))
 
         exact = 1 - integrate.quad(within, -largest, largest)[0]
-        found = module._beyond(w[:, None], np.array([largest]))[0]
+        found = module._simulated_p_value(w[:, None], np.array([largest]))[0]
         assert found == pytest.approx(exact, abs=4 * math.sqrt(exact * (1 - exact) / 20_000))
     bound = module._tail_bound(np.array([3.0, 50.0]), splits=2)
     assert bound[0] == pytest.approx(4 * stats.norm.sf(3.0))

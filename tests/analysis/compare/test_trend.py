@@ -14,7 +14,7 @@ from scipy.special import ndtr
 
 import rumor
 from rumor.analysis.trend import line as module
-from rumor.analysis.trend.line import change, smooth
+from rumor.analysis.trend.line import find_change, smooth
 from rumor.cli import main
 from rumor.core.errors import InputError
 from tests.analysis.test_comparing import memoised
@@ -61,17 +61,17 @@ def test_p_values_have_no_floor() -> None:
     found = []
     for jump in (4.0, 6.0, 9.0, 14.0, 60.0):
         days = np.where(np.arange(10) < 5, 0.0, jump)[:, None]
-        found.append(float(change(days, ones).p_value[0]))
+        found.append(float(find_change(days, ones).p_value[0]))
     assert all(later < before for before, later in itertools.pairwise(found))
     assert found[1] < 1e-15
     assert found[-1] > 0
     # One split: the p-value is that of one difference, exactly, where draws are too few.
-    two = change(np.array([[0.0], [10.0]]), np.ones((2, 1)))
+    two = find_change(np.array([[0.0], [10.0]]), np.ones((2, 1)))
     assert two.p_value[0] == pytest.approx(2 * ndtr(-10 / math.sqrt(2)), rel=1e-9)
     # With many values, a large jump passes Holm.
     many = np.random.default_rng(5).normal(size=(12, 1200))
     many[6:, 17] += 30
-    p_values = change(many, np.ones((12, 1200))).p_value
+    p_values = find_change(many, np.ones((12, 1200))).p_value
     assert p_values[17] * 1200 < 1e-12
     assert np.sort(p_values)[1] > 1e-5
 
@@ -80,13 +80,13 @@ def test_a_change_is_found_and_alarms_are_as_rare_as_said() -> None:
     rng, days, trials = np.random.default_rng(3), 30, 4000
     variance = rng.uniform(0.5, 3, (days, 1)) * np.ones((1, trials))
     still = rng.normal(size=(days, trials)) * np.sqrt(variance)
-    found = change(still, variance)
+    found = find_change(still, variance)
     # 4 standard deviations of 4,000 trials, and that of the 20,000 draws of the null law.
     assert np.mean(found.p_value < 0.05) == pytest.approx(
         0.05, abs=4 * math.sqrt(0.05 * 0.95 * (1 / trials + 1 / 20_000))
     )
     moved = still[:, :200] + 3.0 * (np.arange(days) >= 12)[:, None]
-    found = change(moved, variance[:, :200])
+    found = find_change(moved, variance[:, :200])
     assert np.mean(found.p_value < 0.01) > 0.99
     assert np.mean(np.abs(found.day - 12) <= 1) > 0.9
     assert (found.after - found.before).mean() == pytest.approx(3.0, abs=0.2)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from rumor.analysis.regress.fit import Answers, Fitted, _Model, fit
+from rumor.analysis.regress.fit import FittedModel, Likelihoods, _Model, fit
 from rumor.core.errors import InputError
 from rumor.core.types import Vector
 from rumor.estimators.groups import beyond
@@ -34,7 +34,7 @@ def test_two_groups_have_the_log_odds_of_their_inverted_shares() -> None:
     counts = np.array([[620, 380], [450, 550]])
     x = np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 1.0], [1.0, 1.0]])
     outputs = np.array([0, 1, 0, 1])
-    answers = Answers(NOISE.T[outputs], counts.reshape(-1).astype(float), NOISE)
+    answers = Likelihoods(NOISE.T[outputs], counts.reshape(-1).astype(float), NOISE)
     found = fit(x, answers)
     seen, gain = counts[:, 1] / 1000, 0.75 - 0.2
     shares = (seen - 0.2) / gain
@@ -54,7 +54,7 @@ def test_units_and_places_of_columns_do_not_matter() -> None:
     rng = np.random.default_rng(2)
     x = np.column_stack([np.ones(800), rng.normal(size=800), rng.integers(0, 2, 800)])
     outputs = people(800, softmax(x, np.array([[0.3], [0.5], [-0.4]])), NOISE, rng)
-    answers = Answers(NOISE.T[outputs], np.ones(800), NOISE)
+    answers = Likelihoods(NOISE.T[outputs], np.ones(800), NOISE)
     found = fit(x, answers)
     turned = np.array([[1.0, 7.0, 0.0], [0.0, 0.1, 0.0], [0.0, 0.0, 50.0]])
     other = fit(x @ turned, answers)
@@ -71,7 +71,7 @@ def test_slopes_are_those_of_the_likelihood(listed: bool) -> None:
     x = np.column_stack([np.ones(60), rng.normal(size=60)])
     outputs = rng.integers(0, 3, 60)
     weights = rng.integers(1, 5, 60).astype(float)
-    model = _Model(x, Answers(THREE.T[outputs], weights, THREE if listed else None), 0)
+    model = _Model(x, Likelihoods(THREE.T[outputs], weights, THREE if listed else None), 0)
     at, step = rng.normal(size=(2, 2)), 1e-5
 
     def moved(i: int, by: float) -> Vector:
@@ -83,10 +83,10 @@ def test_slopes_are_those_of_the_likelihood(listed: bool) -> None:
         (model.log_likelihood(moved(i, step)) - model.log_likelihood(moved(i, -step))) / (2 * step)
         for i in range(4)
     ]
-    np.testing.assert_allclose(model.slope(at), slope, rtol=1e-6)
+    np.testing.assert_allclose(model.gradient(at), slope, rtol=1e-6)
     bend = np.array(
         [
-            (model.slope(moved(i, step)) - model.slope(moved(i, -step))) / (2 * step)
+            (model.gradient(moved(i, step)) - model.gradient(moved(i, -step))) / (2 * step)
             for i in range(4)
         ]
     )
@@ -98,19 +98,19 @@ def test_slopes_are_those_of_the_likelihood(listed: bool) -> None:
     rows = np.repeat(np.arange(60), 3)
     every = np.tile(np.arange(3), 60)
     chance = (shares @ THREE).reshape(-1) * np.repeat(weights, 3)
-    whole = _Model(x[rows], Answers(THREE.T[every], chance), 0)
+    whole = _Model(x[rows], Likelihoods(THREE.T[every], chance), 0)
     whole.x = model.x[rows]
     np.testing.assert_allclose(model.information(at), whole.information(at), rtol=1e-8)
 
 
-def _trials(law: Vector, channel: Vector, n: int, trials: int, seed: int) -> list[Fitted]:
+def _trials(law: Vector, channel: Vector, n: int, trials: int, seed: int) -> list[FittedModel]:
     rng, found = np.random.default_rng(seed), []
     for _ in range(trials):
         x = np.column_stack([np.ones(n), rng.integers(-2, 3, n), rng.integers(0, 2, n)])
         outputs = people(n, softmax(x, law), channel, rng)
         rows = np.column_stack([x, outputs])
         _, first, counts = np.unique(rows, axis=0, return_index=True, return_counts=True)
-        answers = Answers(channel.T[outputs[first]], counts.astype(float), channel)
+        answers = Likelihoods(channel.T[outputs[first]], counts.astype(float), channel)
         found.append(fit(x[first].astype(float), answers))
         less = fit(x[first][:, :2].astype(float), answers)
         found.append(less)
@@ -145,10 +145,10 @@ def test_what_is_refused() -> None:
     x = np.column_stack([np.ones(40), np.repeat([0.0, 1.0], 20)])
     told = np.repeat([0, 1], 20)
     with pytest.raises(InputError, match="must leave the answers uncertain"):
-        fit(x, Answers(NOISE.T[told], np.ones(40), NOISE))
+        fit(x, Likelihoods(NOISE.T[told], np.ones(40), NOISE))
     twice = np.column_stack([x, x[:, 1]])
-    with pytest.raises(InputError, match="one of these follows from the others"):
-        fit(twice, Answers(NOISE.T[np.tile([0, 1], 20)], np.ones(40), NOISE))
+    with pytest.raises(InputError, match="one of these is a combination"):
+        fit(twice, Likelihoods(NOISE.T[np.tile([0, 1], 20)], np.ones(40), NOISE))
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -165,10 +165,10 @@ def test_singular_columns_and_few_reports_get_a_sentence(extra: str, seed: int) 
     }
     noise = np.full((3, 3), 1 / (math.e + 2)) + (math.e - 1) / (math.e + 2) * np.eye(3)
     outputs = people(200, softmax(x, np.array([[-3.0, 0.1], [0.5, 0.2], [0.3, -0.4]])), noise, rng)
-    answers = Answers(noise.T[outputs], np.ones(200), noise)
+    answers = Likelihoods(noise.T[outputs], np.ones(200), noise)
     columns = np.column_stack([x, more[extra]])
     if extra != "none":
-        with pytest.raises(InputError, match="one of these follows from the others"):
+        with pytest.raises(InputError, match="one of these is a combination"):
             fit(columns, answers)
         return
     found, said = None, ""

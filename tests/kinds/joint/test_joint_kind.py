@@ -31,8 +31,8 @@ TRUTH = np.array([0.03, 0.10, 0.12, 0.27, 0.33, 0.15])
 
 def collection(parts: object = PARTS, **more: object) -> Collection:
     asked = {"id": "habits", "kind": "joint", "parts": parts, "epsilon": 1.0, **more}
-    wish = {"name": "N", "series": "s", "contact": "a@b.example", "questions": [asked]}
-    return Collection.resolve(wish)
+    spec = {"name": "N", "series": "s", "contact": "a@b.example", "questions": [asked]}
+    return Collection.resolve(spec)
 
 
 @pytest.fixture(scope="module")
@@ -242,12 +242,12 @@ def test_wishes_that_break_a_rule_are_refused(more: dict[str, object], said: str
 
 def test_a_question_needs_parts_and_epsilon() -> None:
     kind = KINDS["joint"]
-    for wish, said in (
+    for spec, said in (
         ({"epsilon": 1.0}, "must have parts"),
         ({"parts": PARTS}, "needs an epsilon"),
     ):
         with pytest.raises(InputError, match=said):
-            kind.resolve(wish, None)
+            kind.resolve(spec, None)
 
 
 def test_typed_answers(result: JointEstimate) -> None:

@@ -87,7 +87,7 @@ def _secret_key() -> Any:
     return SecretKey(int(first, 16), int(second, 16))
 
 
-def opened(version: int, folder: Path, day: datetime.date = DAY) -> Respondent:
+def opened(version: int, folder: Path, day: datetime.date = DAY) -> Any:
     """The device, on a day of ours where the version has a use for it."""
     return Respondent(folder) if version < 3 else Respondent(folder, today=lambda: day)
 

@@ -13,8 +13,8 @@ from rumor.mechanisms.rappor.rappor import Rappor
 from rumor.privacy.promise import collection_promise
 from rumor.privacy.shuffle.account import (
     ShuffleRow,
+    format_up,
     local_sentence,
-    shown_above,
     shuffle_account,
     shuffle_sentence,
 )
@@ -64,14 +64,14 @@ def test_the_sentence_has_its_conditions() -> None:
 
 
 def test_bounds_are_shown_from_above() -> None:
-    assert [shown_above(x) for x in (0.34891, 0.34901, 2.0, 0.011720001)] == [
+    assert [format_up(x) for x in (0.34891, 0.34901, 2.0, 0.011720001)] == [
         "0.349",
         "0.3491",
         "2",
         "0.01173",
     ]
     for x in (0.1, 1 / 3, 0.0123456789, 3.99999):
-        assert x <= float(shown_above(x)) <= x * 1.001
+        assert x <= float(format_up(x)) <= x * 1.001
 
 
 def test_each_question_has_its_own_batch() -> None:
@@ -162,7 +162,7 @@ def test_a_plan_says_it_of_every_mechanism(capsys: pytest.CaptureFixture[str]) -
     ]
     best = json.loads(data)["recommended"]
     (own,) = [row for row in relay["rows"] if row["name"] == best]
-    assert f"by at most epsilon {shown_above(own['epsilon'])}," in " ".join(out.split())
+    assert f"by at most epsilon {format_up(own['epsilon'])}," in " ".join(out.split())
 
 
 @pytest.mark.parametrize(

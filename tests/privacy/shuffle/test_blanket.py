@@ -22,7 +22,7 @@ from rumor.mechanisms.rappor.rappor import Rappor
 from rumor.mechanisms.registry import BY_NAME, ENTRIES
 from rumor.mechanisms.select import SetSelect
 from rumor.privacy.shuffle.crowd import crowd_delta
-from rumor.privacy.shuffle.gains import Atoms, Gains, _above
+from rumor.privacy.shuffle.gains import Atoms, Gains, _convex_upper_bound
 from tests.privacy.shuffle.exact import alone, shuffled
 
 # Channels with so many probabilities are written out quickly.
@@ -165,7 +165,7 @@ def test_what_lies_above_two_laws_lies_above_both() -> None:
         # The same mean and mass: the second is moved.
         off = sum(v * w for v, w in one.items()) - sum(v * w for v, w in two.items())
         two = {value + off: weight for value, weight in two.items()}
-        above = _above([one, two])
+        above = _convex_upper_bound([one, two])
         assert sum(above.values()) == 1
         assert min(above.values()) >= 0
         for law in (one, two):
@@ -188,7 +188,7 @@ def _beyond(law: Atoms, level: Fraction) -> Fraction:
 def test_gains_of_randomised_response() -> None:
     gains = Gains.at(worst_case_blanket(Fraction(3)), Fraction(2))
     assert gains.atoms == {Fraction(1): Fraction(1, 4), Fraction(-5): Fraction(1, 4)}
-    assert gains.nothing == Fraction(1, 2)
-    assert gains.alone == Fraction(1, 4)
+    assert gains.zero_mass == Fraction(1, 2)
+    assert gains.local_delta == Fraction(1, 4)
     nobody = BlanketRow(Fraction(0), Fraction(1), Fraction(1))
     assert Blanket.from_pairs([nobody]).parts[0].pairs == ((),)

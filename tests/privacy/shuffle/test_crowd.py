@@ -13,10 +13,10 @@ import rumor
 from rumor.mechanisms import Mechanism, RandomizedResponse, SubsetSelection
 from rumor.mechanisms.blanket import worst_case_blanket
 from rumor.mechanisms.rappor.rappor import Rappor
-from rumor.privacy.shuffle.crowd import _proved, crowd_delta, crowd_epsilon
+from rumor.privacy.shuffle.crowd import _certify, crowd_delta, crowd_epsilon
 from rumor.privacy.shuffle.gains import Gains
 from rumor.privacy.shuffle.lattice import Lattice, Tilt, chosen_step
-from rumor.privacy.shuffle.transform import _beyond, _weighed, mean_above
+from rumor.privacy.shuffle.transform import _tail_sum, _weighted_sum, mean_above
 from tests.privacy.shuffle.exact import blanket_sum, response_below, shuffled
 
 
@@ -136,7 +136,7 @@ def test_the_search_takes_nothing_that_is_not_proved() -> None:
             def height(epsilon: float, ripple: float = ripple) -> float:
                 return 40 * (0.25 - epsilon**2) + ripple * math.sin(1e5 * epsilon)
 
-            found = _proved(height, start, -20.0, 3.0)
+            found = _certify(height, start, -20.0, 3.0)
             assert height(found) <= 0 or found == 3.0
             assert 0.5 - ripple / 20 <= found <= 0.5 + 0.01 + ripple
 
@@ -160,7 +160,7 @@ def test_lattices_are_above_what_they_stand_for() -> None:
         lattice = Lattice.of(gains, step)
         assert sum(lattice.masses.values()) == 1
         assert min(lattice.masses.values()) >= 0
-        whole = {**atoms, Fraction(0): atoms.get(Fraction(0), Fraction(0)) + gains.nothing}
+        whole = {**atoms, Fraction(0): atoms.get(Fraction(0), Fraction(0)) + gains.zero_mass}
         moved = {step * at: mass for at, mass in lattice.masses.items()}
         for level in (*whole, *moved):
             assert _past(moved, level) >= _past(whole, level)
@@ -191,7 +191,7 @@ def test_errors_of_the_transform_are_added() -> None:
         # Without a tilt: what the transform itself gives, in doubles that are exact to begin with.
         shares = {at: decimal(mass) for at, mass in lattice.masses.items()}
         most = people * max(lattice.masses)
-        plain = _weighed(shares, people, 1 << 9, most, 0.0)
+        plain = _weighted_sum(shares, people, 1 << 9, most, 0.0)
         assert truth / lattice.step <= Fraction(plain)
 
 
@@ -231,7 +231,7 @@ def test_what_lies_beyond_a_transform_is_counted() -> None:
         rate = Decimal(Tilt.of(_as_gains(lattice)).rate)
         start = Fraction(max(lattice.masses) * 3, 8)
         truth = sum(v * mass for v, mass in _sums(lattice, people).items() if v >= start)
-        told = _beyond(lattice, rate, 4.0, people, Decimal(float(start)))
+        told = _tail_sum(lattice, rate, 4.0, people, Decimal(float(start)))
         assert Fraction(told) >= truth * (1 - Fraction(1, 10**20))
 
 

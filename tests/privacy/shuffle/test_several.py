@@ -14,7 +14,7 @@ from rumor.core.exact import exp
 from rumor.mechanisms import RandomizedResponse
 from rumor.mechanisms.blanket import worst_case_blanket
 from rumor.privacy.shuffle.account import certified_epsilon, shuffle_account
-from rumor.privacy.shuffle.curve import Curve
+from rumor.privacy.shuffle.curve import PrivacyCurve
 from rumor.privacy.shuffle.losses import LossDistribution, composed_epsilon
 from tests.privacy.shuffle.exact import (
     Law,
@@ -76,19 +76,19 @@ def laws(domain: int, epsilon: float) -> list[Law]:
     return RandomizedResponse(domain=domain, epsilon=epsilon).channel().matrix().tolist()  # type: ignore[no-any-return]
 
 
-def curve(domain: int, epsilon: float, people: int, reports: int = 1) -> Curve:
+def curve(domain: int, epsilon: float, people: int, reports: int = 1) -> PrivacyCurve:
     mechanism = RandomizedResponse(domain=domain, epsilon=epsilon)
-    one = Curve.of_one_report(mechanism.blanket(), people, mechanism.epsilon, 1e-30)
-    return one.repeated(reports)
+    one = PrivacyCurve.of_one_report(mechanism.blanket(), people, mechanism.epsilon, 1e-30)
+    return one.compose_times(reports)
 
 
 @pytest.mark.slow_cases("100000-*")
 @pytest.mark.parametrize(("people", "epsilon"), PUBLISHED)
 def test_the_published_table_comes_out(people: int, epsilon: float) -> None:
     """Each figure of the table to its third digit; ours may be less in its last one."""
-    one = Curve.of_one_report(worst_case_blanket(exp(epsilon)), people, epsilon, 1e-40)
+    one = PrivacyCurve.of_one_report(worst_case_blanket(exp(epsilon)), people, epsilon, 1e-40)
     for reports, row in PUBLISHED[people, epsilon].items():
-        own = one.repeated(reports)
+        own = one.compose_times(reports)
         for batches, figure in zip((1, 12, 52), row, strict=True):
             found = composed_epsilon([(own, batches)], DELTA)
             if figure is None:
@@ -238,7 +238,7 @@ def test_extremes_are_certified_quickly(
 
 def test_a_curve_of_either_lies_above_both() -> None:
     one, two = curve(2, 1.0, 60), curve(3, 2.0, 60)
-    worse = one.or_worse(two)
+    worse = one.upper_envelope(two)
     for factor in np.exp(np.linspace(0, 2, 40)):
         told = worse._delta_at(float(factor))
         assert told >= max(each._delta_at(float(factor)) for each in (one, two))

@@ -1,6 +1,6 @@
 """Groups weighted to a population, and several sources of one quantity in one likelihood.
 
-Stored reports weighted to a population, or of several collections together.
+Both work on summaries in memory and on stored reports.
 """
 
 from __future__ import annotations
@@ -13,17 +13,23 @@ from typing import Any
 
 import numpy as np
 
-from rumor.analysis.combine.result import Combined, Part
+from rumor.analysis.combine.result import Combined, CombinedGroup
 from rumor.analysis.compare.method import (
     Counting,
-    Group,
-    Stored,
+    ReportGroup,
+    ReportSelection,
     compare_groups,
     file_names,
     question_heading,
 )
-from rumor.analysis.compare.quantities import Combination, measured, noted, pooled, weighted
-from rumor.analysis.estimate import opened, stratum_name
+from rumor.analysis.compare.quantities import (
+    Combination,
+    collect_notes,
+    measure_groups,
+    pool_sources,
+    weight_groups,
+)
+from rumor.analysis.estimate import as_collection, stratum_name
 from rumor.analysis.people import repeated_within, require_different
 from rumor.contract.collection import Collection, Question
 from rumor.core.errors import InputError, format_value
@@ -46,14 +52,14 @@ def weigh(
     of: str = "population",
     **options: Any,
 ) -> Combined:
-    """What a population holds whose groups are as large as the weights say (post-stratification).
+    """Estimate a population from groups weighted to their size in it (post-stratification).
 
     `groups` are the reports, or summaries, of each group by name; `weights` how many people of
-    the population, or which part of it, belongs to each. So groups of which few answered count for
-    as many as they are.
+    the population, or which part of it, belongs to each. So a group counts by its size in the
+    population, however few of it answered.
     """
     found = [
-        Group(str(name), as_summary(mechanism, data, may_be_empty=True))
+        ReportGroup(str(name), as_summary(mechanism, data, may_be_empty=True))
         for name, data in groups.items()
     ]
     named = {str(name): weight for name, weight in weights.items()}
@@ -62,7 +68,7 @@ def weigh(
 
 def weigh_groups(
     kind: Kind[Any],
-    groups: Sequence[Group],
+    groups: Sequence[ReportGroup],
     weights: Mapping[str, float],
     *,
     of: str = "population",
@@ -71,7 +77,7 @@ def weigh_groups(
     notes: Sequence[str] = (),
     method: str = "post-stratified",
 ) -> Combined:
-    """The weighted sum of the groups that have both reports and a weight; the others are named."""
+    """Return the weighted sum of the groups with reports and a weight; name the others."""
     checked = {name: _weight(name, weight) for name, weight in weights.items()}
     groups = [group for group in groups if group.summary.reports]
     there = [group for group in groups if checked.get(group.name, 0.0) > 0]
@@ -95,9 +101,16 @@ def weigh_groups(
         told.append(f"without a weight, and left out: {_names(unweighted)}.")
     counted = sum(checked[group.name] for group in there)
     shares = [checked[group.name] / counted for group in there]
-    found = measured(kind, [group.summary for group in there], of, options)
-    return _combined(
-        found[0], weighted(found, shares), there, shares, method, of, heading, noted(told, found)
+    found = measure_groups(kind, [group.summary for group in there], of, options)
+    return _as_combined(
+        found[0],
+        weight_groups(found, shares),
+        there,
+        shares,
+        method,
+        of,
+        heading,
+        collect_notes(told, found),
     )
 
 
@@ -107,12 +120,12 @@ def combine(
     of: str = "population",
     **options: Any,
 ) -> Combined:
-    """One estimate from several sources of the same question, of different people.
+    """Estimate from several sources of one question, answered by different people.
 
     A source is a mechanism and its reports (or a summary): a revision with another epsilon, a
-    second service. Each has the weight of its own noise. It must have been assigned to people, not
-    chosen by them: who chooses less noise may answer otherwise, and such sources are weighed
-    instead (`weigh`). Sources that differ by more than chance are said to.
+    second service. Each has the weight of its own noise. Sources must have been assigned to people,
+    not chosen by them: people who choose less noise may answer differently, and such sources are
+    weighted instead (`weigh`). A note names sources that differ by more than chance.
     """
     named = (
         sources
@@ -121,32 +134,39 @@ def combine(
     )
     if not named:
         raise InputError("an estimate needs at least one source; got none")
-    groups = [Group(str(name), as_summary(*source)) for name, source in named.items()]
+    groups = [ReportGroup(str(name), as_summary(*source)) for name, source in named.items()]
     kind = kind_of(next(iter(named.values()))[0])
     return combine_groups(kind, groups, of=of, options=options)
 
 
 def combine_groups(
     kind: Kind[Any],
-    groups: Sequence[Group],
+    groups: Sequence[ReportGroup],
     *,
     of: str = "population",
     options: Mapping[str, Any] | None = None,
     heading: str = "",
     notes: Sequence[str] = (),
 ) -> Combined:
-    """All sources in one likelihood."""
-    found = measured(kind, [group.summary for group in groups], of, options)
-    told = noted([*notes, *_differences(kind, groups, options)], found)
-    return _combined(
-        found[0], pooled(found), groups, None, "several sources, one likelihood", of, heading, told
+    """Estimate from all sources in one likelihood."""
+    found = measure_groups(kind, [group.summary for group in groups], of, options)
+    told = collect_notes([*notes, *_differences(kind, groups, options)], found)
+    return _as_combined(
+        found[0],
+        pool_sources(found),
+        groups,
+        None,
+        "several sources, one likelihood",
+        of,
+        heading,
+        told,
     )
 
 
 def _differences(
-    kind: Kind[Any], groups: Sequence[Group], options: Mapping[str, Any] | None
+    kind: Kind[Any], groups: Sequence[ReportGroup], options: Mapping[str, Any] | None
 ) -> list[str]:
-    """A warning where sources differ by more than chance: they are not of one population."""
+    """Return a warning if sources differ by more than chance, or nothing."""
     if len(groups) < 2:
         return []
     found = compare_groups(kind, groups, against=groups[0].name, options=options)
@@ -161,10 +181,10 @@ def _differences(
     ]
 
 
-def _combined(
+def _as_combined(
     first: Measures,
     combined: Combination,
-    groups: Sequence[Group],
+    groups: Sequence[ReportGroup],
     shares: Sequence[float] | None,
     method: str,
     of: str,
@@ -179,7 +199,9 @@ def _combined(
         stderr=combined.stderr,
         intervals=combined,
         parts={
-            group.name: Part(group.summary.reports, group.summary.mechanism.epsilon, weight)
+            group.name: CombinedGroup(
+                group.summary.reports, group.summary.mechanism.epsilon, weight
+            )
             for group, weight in zip(groups, weights, strict=True)
         },
         reports=sum(group.summary.reports for group in groups),
@@ -206,7 +228,7 @@ def _names(names: Sequence[str], most: int = 12) -> str:
 
 
 def read_weights(path: PathLike) -> tuple[str, dict[str, float]]:
-    """A CSV of two columns: a public column's values, and how many people have each."""
+    """Read a CSV of two columns: the values of a public column, and the weight of each."""
     rule = "a table of weights must be a CSV with two columns, groups and their weights"
     with (
         readable("a table of weights", Path(path)),
@@ -228,9 +250,9 @@ def read_weights(path: PathLike) -> tuple[str, dict[str, float]]:
 
 
 def weigh_reports(
-    stored: Stored, weights: PathLike, *, by: str | None = None, of: str = "population"
+    stored: ReportSelection, weights: PathLike, *, by: str | None = None, of: str = "population"
 ) -> Combined:
-    """A question's answers weighted to a population, by the public column that the table names."""
+    """Weight a question's answers to a population, by the public column that the table names."""
     column, known = read_weights(weights)
     if by is not None and by != column:
         raise InputError(
@@ -240,7 +262,7 @@ def weigh_reports(
     asked, found = stored.groups(column)
     return weigh_groups(
         KINDS[asked.kind],
-        [Group(name, summary) for name, summary in found.items()],
+        [ReportGroup(name, summary) for name, summary in found.items()],
         known,
         of=of,
         options=stored.counting.options(asked),
@@ -259,7 +281,7 @@ def combine_reports(
     of: str = "population",
     counting: Counting | None = None,
 ) -> Combined:
-    """One estimate from reports of several collections that ask the same.
+    """Estimate from reports of several collections that ask one question.
 
     Where people have `chosen` their source, as an epsilon, only `weights` of the sources (by the
     name of their file) make one estimate of them.
@@ -269,21 +291,21 @@ def combine_reports(
         raise InputError(f"several sources are combined; got {len(sources)}")
     if chosen and weights is None:
         raise InputError(
-            "who chooses a source, or an epsilon, may answer otherwise than who does not: give the "
-            "sources their part of the population (--weights); got none"
+            "respondents who choose their source, or epsilon, may answer differently from others: "
+            "--weights must give each source's share of the population; got none"
         )
-    groups: list[Group] = []
+    groups: list[ReportGroup] = []
     notes: list[str] = []
     asked: list[Question] = []
     names = file_names([path for _, path in sources])
     for (collection, path), name in zip(sources, names, strict=True):
-        one, found = how.groups(opened(collection), path, question)
+        one, found = how.groups(as_collection(collection), path, question)
         notes += [
             note
             for note in require_different(one, "sources", different_people)
             if note not in notes
         ]
-        groups.append(Group(name, found[stratum_name(None)]))
+        groups.append(ReportGroup(name, found[stratum_name(None)]))
         asked.append(one)
     if len({one.kind for one in asked}) > 1:
         raise InputError(

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
-from rumor.analysis.compare.result import SHARES, Ends, row_text
+from rumor.analysis.compare.result import SHARES, IntervalBounds, row_text
 from rumor.core.exact import CONFIDENCE
 from rumor.core.plain_text import aligned, one_line, percent, rows_left_out, wrapped
 from rumor.core.types import Vector
+from rumor.core.typing import override
 from rumor.results.intervals import Bounds, critical_value, share_ends
 from rumor.results.rows import TARGETS, Column, Tabular, all_or_each, finite
 from rumor.results.view import ROWS_SHOWN, View, Wishes, viewed
@@ -21,13 +22,13 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Part:
+class CombinedGroup:
     """One group or source of a combined estimate."""
 
     reports: int
     epsilon: float
     weight: float | None = None
-    """Its part of the population, where groups are weighted."""
+    """Its share of the population, if groups are weighted."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -38,26 +39,26 @@ class Combined(Tabular):
     quantities: Sequence[str]
     unbiased: Vector = field(repr=False)
     stderr: Vector = field(repr=False)
-    intervals: Ends = field(repr=False)
-    parts: Mapping[str, Part]
+    intervals: IntervalBounds = field(repr=False)
+    parts: Mapping[str, CombinedGroup]
     of: str = "population"
     heading: str = ""
     notes: tuple[str, ...] = ()
 
     def interval(self, level: float = CONFIDENCE, *, simultaneous: bool = False) -> Bounds:
-        """Ends for every row, those of shares within 0 and 1."""
+        """Return the ends for every row, those of shares within 0 and 1."""
         z = critical_value(level, len(self.values) if simultaneous else 1)
         shares = np.array([quantity in SHARES for quantity in self.quantities])
         low, high = self.intervals.bounds(z)
         least, most = share_ends(low, high, z * self.stderr)
         return np.where(shares, least, low), np.where(shares, most, high)
 
+    @override
     def listed(self, view: View) -> list[int]:
-        """As given, whatever came out."""
         return list(range(len(self.values)))[: view.rows]
 
+    @override
     def cells(self, rows: Sequence[int], view: View) -> dict[str, Column]:
-        """Columns: quantity, value, estimate, low, high, stderr."""
         places = np.asarray(rows, dtype=np.intp)
         low, high = self.interval(view.level, simultaneous=view.simultaneous)
         return {
@@ -69,17 +70,17 @@ class Combined(Tabular):
             "stderr": finite(self.stderr[places]),
         }
 
+    @override
     def covers(self, view: View) -> str:
-        """What the intervals cover."""
         return all_or_each(view, len(self.values), "a value")
 
+    @override
     def extra_fields(self, view: View) -> dict[str, object]:
-        """The groups or sources."""
         parts = [{"name": name, **vars(part)} for name, part in self.parts.items()]
         return {"parts": parts, "notes": list(self.notes)}
 
+    @override
     def table(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
-        """The rows as text, and what they were made of."""
         asked = viewed(view, wishes)
         rows = self.listed(asked)[: asked.rows or ROWS_SHOWN]
         columns = self.cells(rows, asked)
@@ -112,8 +113,8 @@ class Combined(Tabular):
         )
         return "\n\n".join([*([self.heading] if self.heading else []), "\n".join(lines), made])
 
+    @override
     def picture(self, view: View, title: str | None, truth: object) -> alt.FacetChart:
-        """The rows with their intervals, a panel for each quantity."""
         from rumor.results.chart_parts import panels
 
         rows = self.listed(view)[: view.rows or ROWS_SHOWN]
@@ -137,5 +138,5 @@ class Combined(Tabular):
         return panels(data, "estimate", title or "Estimates", facts)
 
 
-def _weight(part: Part) -> str:
+def _weight(part: CombinedGroup) -> str:
     return "" if part.weight is None else percent(part.weight, 2)

@@ -1,4 +1,4 @@
-"""A comparison as a picture: differences with their intervals, and the line of no difference."""
+"""The chart of a comparison: differences with their intervals, and the line of no difference."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rumor.results.view import View
 
 
 def comparison_chart(comparison: Comparison, view: View, title: str | None) -> alt.FacetChart:
-    """A panel for each pair and quantity, shares in per cent."""
+    """Draw a panel for each pair and quantity, shares in per cent."""
     seen = comparison.on_screen(view)
     columns = comparison.cells(comparison.listed(seen), seen)
     rows: list[dict[str, Any]] = []

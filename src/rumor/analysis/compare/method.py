@@ -1,6 +1,6 @@
-"""Groups beside each other: their differences, from what their kind measures.
+"""Comparisons of groups: their differences in the quantities that their kind estimates.
 
-Groups of stored reports beside each other: what `rumor compare` does, without its options.
+`compare_reports` does the work of the command `rumor compare`.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from rumor.analysis.compare.quantities import differences, measured, noted
+from rumor.analysis.compare.quantities import collect_notes, differences, measure_groups
 from rumor.analysis.compare.result import Comparison, Pair
 from rumor.analysis.engines.base import Engine
-from rumor.analysis.estimate import count, opened, stratum_name
+from rumor.analysis.estimate import as_collection, count, stratum_name
 from rumor.analysis.people import repeated_within, require_different
 from rumor.analysis.sources import checked_window
 from rumor.contract.collection import Collection, Question
@@ -38,7 +38,7 @@ _MAX_ROWS = 1_000_000
 
 
 @dataclass(frozen=True)
-class Group:
+class ReportGroup:
     """Some people by a name, and the counts of their reports."""
 
     name: str
@@ -55,33 +55,35 @@ def compare(
     of: str = "population",
     **options: Any,
 ) -> Comparison:
-    """What differs between groups of different people.
+    """Compare groups of different people.
 
     `first` and `second` are reports, or summaries of them; the difference is the second's less
-    the first's. `other` is the mechanism of the second where it is another one. Several groups are
+    the first's. `other` is the mechanism of the second group if it differs. Several groups are
     a mapping from names to reports as `first` alone: all pairs of them, or each `against` one.
 
-    Estimates are unbiased, never those that a method has drawn towards each other. Intervals
-    are made of both groups' score intervals; a p-value is of one row alone, `adjusted` (Holm) of
-    all rows together, and each pair has a test of whether it differs in anything.
+    Estimates are unbiased, never posterior means. Intervals are made of both groups' score
+    intervals; a p-value is of one row alone, `adjusted` (Holm) of all rows together, and each pair
+    has an omnibus test of all rows.
     """
     if isinstance(first, Mapping):
         if second is not None or other is not None:
-            raise InputError("groups by name are given alone; got a second beside them")
-        groups = [Group(str(name), as_summary(mechanism, data)) for name, data in first.items()]
+            raise InputError("groups by name must be the only reports; got second or other as well")
+        groups = [
+            ReportGroup(str(name), as_summary(mechanism, data)) for name, data in first.items()
+        ]
     else:
         if second is None:
             raise InputError("a comparison needs two groups of reports; got one")
         groups = [
-            Group("first", as_summary(mechanism, first)),
-            Group("second", as_summary(other or mechanism, second)),
+            ReportGroup("first", as_summary(mechanism, first)),
+            ReportGroup("second", as_summary(other or mechanism, second)),
         ]
     return compare_groups(kind_of(mechanism), groups, against=against, of=of, options=options)
 
 
 def compare_groups(
     kind: Kind[Any],
-    groups: Sequence[Group],
+    groups: Sequence[ReportGroup],
     *,
     against: str | None = None,
     of: str = "population",
@@ -89,9 +91,9 @@ def compare_groups(
     heading: str = "",
     notes: Sequence[str] = (),
 ) -> Comparison:
-    """All pairs of groups, or each against one of them."""
+    """Compare all pairs of groups, or each group with one of them."""
     pairs = chosen_pairs([group.name for group in groups], against)
-    found = measured(kind, [group.summary for group in groups], of, options)
+    found = measure_groups(kind, [group.summary for group in groups], of, options)
     common = found[0]
     if len(pairs) * len(common.values) > _MAX_ROWS:
         raise InputError(
@@ -100,7 +102,7 @@ def compare_groups(
         )
     rows = [differences(*(found[i] for i in pair)) for pair in pairs]
     tests = [kind.omnibus_test(*(groups[i].summary for i in pair)) for pair in pairs]
-    p_values = [_known(one.p_value) for one in rows]
+    p_values = [_p_values_or_one(one.p_value) for one in rows]
     adjusted = np.split(holm(np.concatenate(p_values)), len(pairs))
     known = np.array([1.0 if test is None else test.p_value for test in tests])
     together = [
@@ -129,12 +131,12 @@ def compare_groups(
         epsilon=max(group.summary.mechanism.epsilon for group in groups),
         of=of,
         heading=heading,
-        notes=tuple(noted(notes, found)),
+        notes=tuple(collect_notes(notes, found)),
     )
 
 
 def chosen_pairs(names: Sequence[str], against: str | None) -> list[tuple[int, int]]:
-    """All pairs in order, or one group with each of the others."""
+    """Return all pairs in order, or the group `against` paired with each of the others."""
     if len(names) < 2 or len(set(names)) != len(names):
         raise InputError(
             "a comparison needs two groups or more, each by its own name; got "
@@ -150,14 +152,14 @@ def chosen_pairs(names: Sequence[str], against: str | None) -> list[tuple[int, i
     return [(at, i) for i in range(len(names)) if i != at]
 
 
-def _known(p_value: Any) -> Any:
-    """Where reports say nothing there is no evidence of a difference."""
+def _p_values_or_one(p_value: Any) -> Any:
+    """Return p-values with 1 for unknown ones: no reports, no evidence of a difference."""
     return np.where(np.isfinite(p_value), p_value, 1.0)
 
 
 @dataclass(frozen=True)
 class Counting:
-    """How stored reports are counted: where, which of them, and with which words."""
+    """The settings by which stored reports are counted: engine, selection and words."""
 
     engine: str | Engine | AbstractContextManager[Engine] = "local"
     window: Days = (None, None)
@@ -166,7 +168,7 @@ class Counting:
     candidates: PathLike | None = None
     on_progress: Progress | None = None
     assume: str | None = None
-    """What intervals of ordered answers assume of the distribution."""
+    """The assumption of intervals of ordered answers about the distribution."""
 
     def groups(
         self,
@@ -176,7 +178,7 @@ class Counting:
         by: str | None = None,
         window: Days | None = None,
     ) -> tuple[Question, dict[str, Summary]]:
-        """The question, and a summary for each group of a public column, by its name."""
+        """Return the question, and a summary for each group of a public column, by its name."""
         with count(
             collection,
             path,
@@ -210,19 +212,19 @@ class Counting:
 
 
 @dataclass(frozen=True)
-class Stored:
-    """Reports to one question of a collection: where they are, and how they are counted."""
+class ReportSelection:
+    """Reports to one question of a collection: their place, and how they are counted."""
 
     collection: PathLike | Collection
     path: PathLike
     question: str | None = None
     different_people: bool = False
-    """Whether nobody is said to be in two groups of them."""
+    """Whether the analyst states that nobody is in two groups."""
     counting: Counting = Counting()
 
     def groups(self, by: str) -> tuple[Question, dict[str, Summary]]:
-        """The question, and a summary for each group of a public column, by its name."""
-        return self.counting.groups(opened(self.collection), self.path, self.question, by)
+        """Return the question, and a summary for each group of a public column, by its name."""
+        return self.counting.groups(as_collection(self.collection), self.path, self.question, by)
 
 
 def compare_reports(
@@ -239,24 +241,24 @@ def compare_reports(
     of: str = "population",
     counting: Counting | None = None,
 ) -> Comparison:
-    """What differs between groups of reports.
+    """Compare groups of stored reports.
 
     Two files, folders or summaries; or one, in groups `by` a public column, or in `periods` of
-    days. `other` is the collection of the second, where it is another one that asks the same.
-    Reports of the same people are refused where they share permanent noise, unless they are said
-    to be of `different_people`.
+    days. `other` is the collection of the second file if it differs and asks this question too.
+    Reports of people who may share permanent noise are refused, unless `different_people` states
+    that nobody is in two groups.
     """
-    how, contract = counting or Counting(), opened(collection)
+    how, contract = counting or Counting(), as_collection(collection)
     ways = [second is not None, by is not None, bool(periods)]
     if sum(ways) != 1:
         raise InputError(
-            "a comparison is of two files, of groups (--by) or of periods (--period, twice or "
+            "a comparison must be of two files, of groups (--by) or of periods (--period, twice or "
             f"more); got {sum(ways)} of these"
         )
     if periods and how.window != (None, None):
-        raise InputError("periods say which days are compared; got --from or --to beside them")
+        raise InputError("periods choose the days already; got --from or --to as well")
     if other is not None and second is None:
-        raise InputError("another collection is that of a second file; got none beside it")
+        raise InputError("another collection needs a second file with its reports; got none")
     if by is not None:
         asked, found = how.groups(contract, first, question, by)
         notes = (
@@ -272,13 +274,13 @@ def compare_reports(
         notes = require_different(asked, "periods", different_people)
     else:
         assert second is not None
-        asked, found, notes = _files(
+        asked, found, notes = _count_files(
             contract, other, (first, second), question, different_people, how
         )
     kind = KINDS[asked.kind]
     return compare_groups(
         kind,
-        [Group(name, summary) for name, summary in found.items()],
+        [ReportGroup(name, summary) for name, summary in found.items()],
         against=against,
         of=of,
         options=how.options(asked),
@@ -288,12 +290,12 @@ def compare_reports(
 
 
 def question_heading(asked: Question) -> str:
-    """The question over a table."""
+    """Return the heading of a table about the question `asked`."""
     return f"{asked.id}: {asked.text}" if asked.text else asked.id
 
 
 def read_period(text: str) -> Days:
-    """FIRST..LAST, either of which may be left out, or one day."""
+    """Read a period written FIRST..LAST, either of which may be left out, or one day."""
     first, dots, last = text.partition("..")
     try:
         start, end = (datetime.date.fromisoformat(day) if day else None for day in (first, last))
@@ -305,13 +307,13 @@ def read_period(text: str) -> Days:
 
 
 def period_name(window: Days) -> str:
-    """A period as it is written."""
+    """Return a period as it is written."""
     first, last = ("" if day is None else str(day) for day in window)
     return first if first == last else f"{first}..{last}"
 
 
 def file_names(paths: Sequence[PathLike]) -> list[str]:
-    """What files are called beside each other: shortly, where that tells them apart."""
+    """Return short names for files, or their whole paths if those would be equal."""
     places = [Path(path).resolve() for path in paths]
     if len(set(places)) < len(places):
         twice = next(
@@ -322,7 +324,7 @@ def file_names(paths: Sequence[PathLike]) -> list[str]:
     return stems if len(set(stems)) == len(stems) else [str(path) for path in paths]
 
 
-def _files(
+def _count_files(
     contract: Collection,
     other: PathLike | Collection | None,
     paths: tuple[PathLike, PathLike],
@@ -330,9 +332,9 @@ def _files(
     different_people: bool,
     how: Counting,
 ) -> tuple[Question, dict[str, Summary], list[str]]:
-    """Two files; people may be in both where they are asked again, or in a revision."""
+    """Count two files; people may be in both if they are asked again, or in a revision."""
     names = file_names(paths)
-    second = contract if other is None else opened(other)
+    second = contract if other is None else as_collection(other)
     asked, one = how.groups(contract, paths[0], question)
     beside, two = how.groups(second, paths[1], asked.id if other is None else question)
     if beside.kind != asked.kind:

@@ -1,18 +1,16 @@
-"""The difference of two groups of different people: intervals, tests, many at once.
+"""Quantities of several groups: compared, weighted, pooled and followed over time.
 
-The interval is MOVER's (Zou and Donner, Statistics in Medicine 27, 2008): each side of it is made
-of the two groups' own score intervals, so it is as long as they are where shares are rare or
-reports are few. The test takes both variances at the share that both groups would have if they did
-not differ. Of few reports, a p-value is the largest chance of a miss at which the interval, made of
-exact ones, holds no difference of 0. Of many tests the smallest p-value is the luckiest: Holm's
-(1979) are what they are worth together.
+The interval of a difference is MOVER's (Zou and Donner, Statistics in Medicine 27, 2008): each side
+of it is made of the two groups' own score intervals, so it is as long as they are where shares are
+rare or reports are few. The test takes both variances at the share that both groups would have if
+they did not differ. With few reports, a p-value is the largest chance of a miss at which the
+interval, made of exact ones, excludes a difference of 0. Many tests are adjusted by Holm's method
+(1979).
 
 Quantiles among other quantities: from distribution functions that are inverted, never averaged.
 
 Means and shares of groups add up with their variances; quantiles do not. Two groups at 10 and at
 90 have their common median in the gap between them, however well each one's own is known.
-
-What several groups say of the same quantities: weighted, pooled, beside each other, over time.
 """
 
 from __future__ import annotations
@@ -37,30 +35,30 @@ _HALVINGS = 24  # so that a quantile is found to a millionth
 
 @dataclass(frozen=True)
 class Sum:
-    """A weighted sum of the same quantities of several samples of different people."""
+    """A weighted sum of quantities of several samples of different people."""
 
     samples: Sequence[Sample]
     weights: Sequence[float]
 
     @property
     def mean(self) -> Vector:
-        """The weighted sum: unbiased, as its parts are."""
+        """The weighted sum, which is unbiased as its parts are."""
         return np.asarray(sum(w * s.mean for w, s in zip(self.weights, self.samples, strict=True)))
 
     @property
     def stderr(self) -> Vector:
-        """Variances of different people add up."""
+        """The standard error: variances of different people add up."""
         parts = zip(self.weights, self.samples, strict=True)
         return np.sqrt(sum(w * w * s.stderr**2 for w, s in parts))
 
     def bounds(self, z: float | Vector) -> Bounds:
-        """The distances from the estimates to the ends of their intervals, squared and added."""
+        """Return the ends, by adding up the squared distances of the samples' own ends."""
         return self._around(
             [sample.mean for sample in self.samples], [sample.bounds(z) for sample in self.samples]
         )
 
     def _around(self, means: Sequence[Vector], bounds: Sequence[Bounds]) -> Bounds:
-        """Return the ends around the weighted sum of `means`, whose own `bounds` are these."""
+        """Return the ends around the weighted sum of `means`, whose own `bounds` are given."""
         below = above = middle = np.zeros(means[0].shape)
         for weight, mean, (low, high) in zip(self.weights, means, bounds, strict=True):
             ends = weight * (np.minimum(low, mean) - mean), weight * (np.maximum(high, mean) - mean)
@@ -75,7 +73,7 @@ class WeightedMean(Sum):
     """A weighted mean: weights are positive and sum to 1."""
 
     def bounds(self, z: float | Vector) -> Bounds:
-        """One score interval of the mean itself, as if of one sample with its variance.
+        """Return one score interval of the mean itself, as if of one sample with its variance.
 
         Intervals of groups of a few people are longer than their variance says, and squares of
         their distances add up to less than that of the sum: added up, they would be too short.
@@ -105,11 +103,11 @@ class Differences(Sum):
 
     @classmethod
     def between(cls, first: Sample, second: Sample) -> Differences:
-        """From the first group to the second."""
+        """Return the difference from the `first` group to the `second`."""
         return cls((first, second), (-1.0, 1.0))
 
     def bounds(self, z: float | Vector) -> Bounds:
-        """Where reports are few, hold the interval around shares that can be, too.
+        """Return the ends; with few reports, they include those around possible shares.
 
         Estimates of two mechanisms may lie further outside of 0 and 1, on both sides, than squares
         of distances reach.
@@ -129,7 +127,7 @@ class Differences(Sum):
 
     @property
     def p_value(self) -> Vector:
-        """How often chance alone gives such a difference, each quantity by itself."""
+        """The chance of so large a difference without an effect, for each quantity by itself."""
         common = Pooled(self.samples).mean
         variance = sum(s.variance(s.plausible(common)) for s in self.samples)
         found = two_sided(self.mean / np.sqrt(variance))
@@ -149,25 +147,25 @@ class Differences(Sum):
         return two_sided(low)
 
 
-# A standard error is what it is to an interval of 95 %: its length over twice this.
+# The standard error of a quantile is the length of its 95% interval over twice this.
 _Z = 1.959963984540054
 
 
 class Combination(Protocol):
-    """Quantities that were made of several samples."""
+    """Quantities made of several samples."""
 
     @property
     def mean(self) -> Vector:
-        """The quantities."""
+        """The estimates of the quantities."""
         ...
 
     @property
     def stderr(self) -> Vector:
-        """Their standard errors."""
+        """The standard errors of the quantities."""
         ...
 
     def bounds(self, z: float) -> Bounds:
-        """Both ends of their intervals, for a two-sided normal quantile z."""
+        """Return both ends of the intervals, for a two-sided normal quantile `z`."""
         ...
 
 
@@ -180,17 +178,17 @@ class WithQuantiles:
 
     @property
     def mean(self) -> Vector:
-        """Quantiles where the combined distribution has them."""
+        """The quantities; quantiles are inverted from the combined distribution."""
         return _put(self.linear.mean, self.quantiles.rows, self.quantiles.inverted(_Z)[0])
 
     @property
     def stderr(self) -> Vector:
-        """Of quantiles, what their intervals of 95 % come to."""
+        """The standard errors; those of quantiles are derived from 95% intervals."""
         _, low, high = self.quantiles.inverted(_Z)
         return _put(self.linear.stderr, self.quantiles.rows, (high - low) / (2 * _Z))
 
     def bounds(self, z: float) -> Bounds:
-        """The ends, of quantiles by inversion."""
+        """Return the ends, those of quantiles by inversion."""
         below, above = self.linear.bounds(z)
         _, low, high = self.quantiles.inverted(z)
         rows = self.quantiles.rows
@@ -207,25 +205,25 @@ class QuantileDifferences:
 
     @property
     def mean(self) -> Vector:
-        """Of quantiles, the second group's less the first's."""
+        """The differences, the second group less the first."""
         values = self.second.inverted(_Z)[0] - self.first.inverted(_Z)[0]
         return _put(self.linear.mean, self.first.rows, values)
 
     @property
     def stderr(self) -> Vector:
-        """Of quantiles, what their intervals of 95 % come to."""
+        """The standard errors; those of quantiles are derived from 95% intervals."""
         low, high = self._ends(_Z)
         return _put(self.linear.stderr, self.first.rows, (high - low) / (2 * _Z))
 
     @property
     def p_value(self) -> Vector:
-        """How often chance alone gives such a difference, each quantity by itself."""
+        """The chance of so large a difference without an effect, for each quantity by itself."""
         one, other = self.first.curve, self.second.curve
         found = [other.p_value(one, share) for share in self.first.shares]
         return _put(self.linear.p_value, self.first.rows, np.array(found))
 
     def bounds(self, z: float) -> Bounds:
-        """The ends, of quantiles by inversion of both distributions at once."""
+        """Return the ends, those of quantiles by inversion of both distributions at once."""
         below, above = self.linear.bounds(z)
         low, high = self._ends(z)
         return _put(below, self.first.rows, low), _put(above, self.first.rows, high)
@@ -245,13 +243,13 @@ def _put(vector: Vector, rows: Rows, values: Vector) -> Vector:
 _FOLLOWED = "shares up to a value: if answers are spread smoothly around it."
 
 
-def measured(
+def measure_groups(
     kind: Kind[Any],
     summaries: Sequence[Summary],
     of: str = "population",
     options: Mapping[str, Any] | None = None,
 ) -> list[Measures]:
-    """What each summary says, checked to be of the same quantities."""
+    """Return the measures of each summary, checked to be of equal quantities."""
     target = checked_target(of)
     found = [kind.measures(one.mechanism, one, target, options or {}) for one in summaries]
     first = found[0]
@@ -265,19 +263,19 @@ def measured(
     return found
 
 
-def noted(notes: Sequence[str], found: Sequence[Measures]) -> list[str]:
-    """Return `notes`, and what any of these groups has to say, each sentence once."""
+def collect_notes(notes: Sequence[str], found: Sequence[Measures]) -> list[str]:
+    """Return `notes` and those of all groups, each sentence once."""
     return [*notes, *dict.fromkeys(note for one in found for note in one.notes)]
 
 
-def weighted(found: Sequence[Measures], weights: Sequence[float]) -> Combination:
+def weight_groups(found: Sequence[Measures], weights: Sequence[float]) -> Combination:
     """Return the quantities of a population whose groups have these `weights`."""
     linear = WeightedMean([one.sample for one in found], weights)
     curves = _curves(found)
     return _with_quantiles(linear, found[0], curves and type(curves[0]).weighted(curves, weights))
 
 
-def pooled(found: Sequence[Measures]) -> Combination:
+def pool_sources(found: Sequence[Measures]) -> Combination:
     """Return the quantities of one population from several sources of it."""
     linear, curves = Pooled([one.sample for one in found]), _curves(found)
     return _with_quantiles(linear, found[0], curves and type(curves[0]).pooled(curves))
@@ -291,8 +289,8 @@ def differences(first: Measures, second: Measures) -> Differences | QuantileDiff
     return QuantileDifferences(linear, first.quantiles, second.quantiles)
 
 
-def over_time(found: Sequence[Measures]) -> list[Measures]:
-    """Return quantities of periods that are followed, shares in the place of quantiles.
+def measures_over_time(found: Sequence[Measures]) -> list[Measures]:
+    """Return the measures of periods, with shares in the place of quantiles.
 
     A quantile moves by leaps where few people are between two values; the share of people up to
     the quantile of all periods does not, and moves whenever the quantile does.
@@ -303,10 +301,10 @@ def over_time(found: Sequence[Measures]) -> list[Measures]:
     common, shares = type(curves[0]).pooled(curves), found[0].quantiles
     assert shares is not None  # there are curves
     places = sorted({common.position(share) for share in shares.shares})
-    return [_followed(one, places, common.up_to_names(places)) for one in found]
+    return [_with_shares_up_to(one, places, common.up_to_names(places)) for one in found]
 
 
-def _followed(one: Measures, places: Sequence[int], names: Sequence[str]) -> Measures:
+def _with_shares_up_to(one: Measures, places: Sequence[int], names: Sequence[str]) -> Measures:
     assert one.quantiles is not None
     assert one.function is not None
     kept = [i for i in range(len(one.values)) if i not in set(one.quantiles.rows.tolist())]

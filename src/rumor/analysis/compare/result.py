@@ -1,4 +1,4 @@
-"""What differs between groups: a row for each quantity of each pair, and a test of each pair.
+"""Differences between groups: a row for each quantity of each pair, and a test of each pair.
 
 A difference is the second group's less the first's, of unbiased estimates. `p_value` tests one
 quantity alone, `adjusted` (Holm's) is what it is worth among all rows of all pairs; the test of
@@ -24,6 +24,7 @@ from rumor.core.plain_text import (
     wrapped,
 )
 from rumor.core.types import Vector
+from rumor.core.typing import override
 from rumor.estimators.groups import Overall
 from rumor.results.intervals import Bounds, critical_value
 from rumor.results.rows import TARGETS, Column, Tabular, all_or_each, finite
@@ -37,17 +38,17 @@ SHARES = ("share", "up to")
 _TINY = 1e-12
 
 
-class Ends(Protocol):
-    """How intervals are made."""
+class IntervalBounds(Protocol):
+    """A method that returns intervals for normal quantiles."""
 
     def bounds(self, z: float) -> Bounds:
-        """Lower and upper ends for a two-sided normal quantile z."""
+        """Return the lower and upper ends for a two-sided normal quantile `z`."""
         ...
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two groups: what each says, how they differ, and whether in anything."""
+    """Two groups: their estimates, their differences, and the omnibus test."""
 
     first: str
     second: str
@@ -56,13 +57,13 @@ class Pair:
     stderr: Vector = field(repr=False)
     p_value: Vector = field(repr=False)
     adjusted: Vector = field(repr=False)
-    intervals: Ends = field(repr=False)
+    intervals: IntervalBounds = field(repr=False)
     overall: Overall | None
     overall_adjusted: float | None
 
     @property
     def name(self) -> str:
-        """What is subtracted from what."""
+        """The phrase for the difference of the second group less the first."""
         return f"{one_line(self.second)} less {one_line(self.first)}"
 
 
@@ -74,7 +75,7 @@ class Comparison(Tabular):
     quantities: Sequence[str]
     pairs: Sequence[Pair]
     groups: Mapping[str, int]
-    """How many reports each group has."""
+    """The number of reports of each group."""
     of: str = "population"
     method: str = "unbiased"
     heading: str = ""
@@ -82,22 +83,22 @@ class Comparison(Tabular):
 
     @property
     def difference(self) -> Vector:
-        """Of all rows, pair after pair."""
+        """The differences of all rows, pair after pair."""
         return self._of_all_pairs("difference")
 
     @property
     def stderr(self) -> Vector:
-        """Their standard errors."""
+        """The standard errors of the differences, pair after pair."""
         return self._of_all_pairs("stderr")
 
     @property
     def p_value(self) -> Vector:
-        """Of each row alone."""
+        """The p-value of each row alone."""
         return self._of_all_pairs("p_value")
 
     @property
     def adjusted(self) -> Vector:
-        """Of each row among all of them, by Holm."""
+        """The p-value of each row among all rows, by Holm's method."""
         return self._of_all_pairs("adjusted")
 
     def _of_all_pairs(self, name: str) -> Vector:
@@ -106,7 +107,7 @@ class Comparison(Tabular):
     def interval(
         self, level: float = CONFIDENCE, *, of: str | None = None, simultaneous: bool = False
     ) -> Bounds:
-        """Ends for every row: for each named in advance, or for all of them at once."""
+        """Return the ends for every row, each for itself or all at once."""
         z = critical_value(level, self._size if simultaneous else 1)
         ends = [pair.intervals.bounds(z) for pair in self.pairs]
         return np.concatenate([e[0] for e in ends]), np.concatenate([e[1] for e in ends])
@@ -115,8 +116,8 @@ class Comparison(Tabular):
     def _size(self) -> int:
         return len(self.values) * len(self.pairs)
 
+    @override
     def listed(self, view: View) -> list[int]:
-        """The first rows of every pair: as given or, in the order of the estimate, by p-value."""
         found: list[int] = []
         for number, pair in enumerate(self.pairs):
             order = list(range(len(self.values)))
@@ -125,8 +126,8 @@ class Comparison(Tabular):
             found += [number * len(self.values) + i for i in order[: view.rows]]
         return found
 
+    @override
     def cells(self, rows: Sequence[int], view: View) -> dict[str, Column]:
-        """Columns: both groups, quantity, value, both estimates, the difference and its tests."""
         places = np.asarray(rows, dtype=np.intp)
         low, high = (ends[places] for ends in self._ends(places.size, view))
         each = len(self.values)
@@ -151,17 +152,17 @@ class Comparison(Tabular):
         }
 
     def _ends(self, shown: int, view: View) -> Bounds:
-        """All intervals. Rows that are seen for coming first miss as seldom as all would.
+        """Return all intervals, with those of ranked rows adjusted for selection.
 
-        Of m rows the r that come first are covered at the level when each misses r/m as often
-        (Benjamini and Yekutieli 2005).
+        Of m rows the first r are covered at the level when each misses r/m as often (Benjamini and
+        Yekutieli 2005).
         """
         if view.simultaneous or not view.chosen or not shown:
             return self.interval(view.level, simultaneous=view.simultaneous)
         return self.interval(1 - (1 - view.level) * shown / self._size)
 
+    @override
     def covers(self, view: View) -> str:
-        """Which rows the intervals cover."""
         cut = view.rows is not None and view.rows < len(self.values)
         if view.chosen and cut and not view.simultaneous:
             return (
@@ -170,8 +171,8 @@ class Comparison(Tabular):
             )
         return all_or_each(view, self._size, "a difference")
 
+    @override
     def extra_fields(self, view: View) -> dict[str, object]:
-        """The groups, and the test of each pair."""
         tests: list[dict[str, object]] = []
         for pair in self.pairs:
             names = {"first": pair.first, "second": pair.second}
@@ -183,8 +184,8 @@ class Comparison(Tabular):
             tests.append({**names, "test": one.test, **told, "adjusted": pair.overall_adjusted})
         return {"groups": dict(self.groups), "tests": tests, "notes": list(self.notes)}
 
+    @override
     def table(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
-        """A table for each pair, the test of the pair below it."""
         seen = self.on_screen(viewed(view, wishes))
         rows = self.listed(seen)
         columns = self.cells(rows, seen)
@@ -203,7 +204,7 @@ class Comparison(Tabular):
         return "\n\n".join([*blocks, "\n".join(facts)])
 
     def on_screen(self, view: View) -> View:
-        """For a table or a chart: as given where all rows fit, else the smallest p-values."""
+        """Return the view for a table or a chart: as given if all rows fit, else by p-value."""
         seen = view.on_screen()
         fits = len(self.values) <= (seen.rows or ROWS_SHOWN)
         return view.filed("given") if fits and view.order is None else seen
@@ -230,8 +231,8 @@ class Comparison(Tabular):
                     show("second_estimate"),
                     show("difference", sign=True),
                     ends,
-                    chance(columns["p_value"][k]),
-                    chance(columns["adjusted"][k]),
+                    format_p_value(columns["p_value"][k]),
+                    format_p_value(columns["adjusted"][k]),
                 )
             )
         lines.append(aligned(head, body, left=(0, 1)))
@@ -240,31 +241,31 @@ class Comparison(Tabular):
             found = pair.overall
             among = ""
             if len(self.pairs) > 1 and pair.overall_adjusted is not None:
-                adjusted = chance(pair.overall_adjusted, "p = ")
+                adjusted = format_p_value(pair.overall_adjusted, "p = ")
                 among = f"; adjusted for {len(self.pairs)} pairs (Holm): {adjusted}"
             lines.append(
                 f"omnibus test: {found.test} {found.statistic:.2f}, {found.freedom} degrees of "
-                f"freedom, {chance(found.p_value, 'p = ')}{among}"
+                f"freedom, {format_p_value(found.p_value, 'p = ')}{among}"
             )
         return "\n".join(lines)
 
+    @override
     def picture(self, view: View, title: str | None, truth: object) -> alt.FacetChart:
-        """The differences with their intervals, a panel for each pair and quantity."""
         from rumor.analysis.compare.chart import comparison_chart
 
         return comparison_chart(self, view, title)
 
 
-class Show(Protocol):
-    """How a row's numbers are written."""
+class RowText(Protocol):
+    """A function that formats a row's numbers."""
 
     def __call__(self, column: str, sign: bool = False) -> str:
-        """The number in this column."""
+        """Return the number in `column` as text, with a plus if `sign`."""
         ...
 
 
-def row_text(columns: Mapping[str, Column], k: int) -> Show:
-    """The numbers of a row as text, with the digits that its error leaves."""
+def row_text(columns: Mapping[str, Column], k: int) -> RowText:
+    """Return a function that formats row `k`, with the digits that its error leaves."""
     error = columns["stderr"][k]
     known = float(error) if isinstance(error, float) else 0.0
     share = columns["quantity"][k] in SHARES
@@ -280,8 +281,8 @@ def row_text(columns: Mapping[str, Column], k: int) -> Show:
     return show
 
 
-def chance(p_value: object, equals: str = "") -> str:
-    """Return a p-value as text, after `equals` (as in "p = ") where it is not tiny."""
+def format_p_value(p_value: object, equals: str = "") -> str:
+    """Return a p-value as text, after `equals` (as in "p = ") unless it is tiny."""
     if not isinstance(p_value, float):
         return "none"
     if p_value > _TINY:

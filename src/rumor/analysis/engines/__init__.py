@@ -1,1 +1,1 @@
-"""Where reports are counted: this machine, Spark, a graphics card."""
+"""Engines that count reports: on this machine, on Spark, on a GPU."""

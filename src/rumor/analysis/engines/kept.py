@@ -1,9 +1,8 @@
-"""Batches that are held for more than one fold: in memory, or prepared anew each time.
+"""Batches for more than one fold: held in memory, or prepared anew each time.
 
-Passes over reports on an engine: what "bayes", "em" and "refined" iterate over.
-
-The reports are read, checked and kept near the workers at the first pass; a state goes to all
-of them and a sum comes back at every one.
+The methods "bayes", "em" and "refined" iterate over passes of the kept reports. The reports are
+read, checked and kept near the workers at the first pass; at every pass a state goes to all of
+them and a sum comes back.
 """
 
 from __future__ import annotations
@@ -15,18 +14,18 @@ from typing import Any, Self
 
 import numpy as np
 
-from rumor.analysis.engines.base import Batch, Engine, Fold, Part, S, Source, Stratum
+from rumor.analysis.engines.base import Batch, Engine, Fold, Partition, ReportSource, S, Stratum
 from rumor.core.reports import Reports
 from rumor.core.types import Vector
 from rumor.mechanisms import Mechanism
 
-# Batches to hold: a pass over one takes long beside what it takes to begin it.
+# Bytes of a batch in memory: so large that starting a pass costs little.
 HELD_BYTES = 1 << 24
 
 
 @dataclass(frozen=True)
-class _PreparedPart:
-    part: Part
+class _PreparedPartition:
+    part: Partition
     prepare: Callable[[Batch], Batch]
 
     @property
@@ -40,16 +39,16 @@ class _PreparedPart:
 class PreparedSource:
     """A source whose batches are prepared each time they are read."""
 
-    def __init__(self, source: Source, prepare: Callable[[Batch], Batch]) -> None:
+    def __init__(self, source: ReportSource, prepare: Callable[[Batch], Batch]) -> None:
         self._source, self._prepare = source, prepare
 
-    def parts(self) -> Sequence[_PreparedPart]:
-        """The parts of the source."""
-        return [_PreparedPart(part, self._prepare) for part in self._source.parts()]
+    def parts(self) -> Sequence[_PreparedPartition]:
+        """Return the partitions of the source."""
+        return [_PreparedPartition(part, self._prepare) for part in self._source.parts()]
 
 
 @dataclass(frozen=True)
-class _HeldPart:
+class _BatchPartition:
     batch: Batch
 
     @property
@@ -60,29 +59,29 @@ class _HeldPart:
         yield self.batch
 
 
-class HeldSource:
-    """Batches that are in memory, each a part."""
+class BatchSource:
+    """Batches that are in memory, each a partition."""
 
     def __init__(self, batches: Iterable[Batch]) -> None:
-        self._parts = [_HeldPart(batch) for batch in batches]
+        self._parts = [_BatchPartition(batch) for batch in batches]
 
-    def parts(self) -> Sequence[_HeldPart]:
-        """One for each batch."""
+    def parts(self) -> Sequence[_BatchPartition]:
+        """Return one partition for each batch."""
         return self._parts
 
 
-def gathered(batches: Iterable[Batch], size: int = HELD_BYTES) -> Iterator[Batch]:
-    """Small batches put together, stratum by stratum, to some of at least `size` bytes."""
+def merge_batches(batches: Iterable[Batch], size: int = HELD_BYTES) -> Iterator[Batch]:
+    """Yield small batches joined, stratum by stratum, to some of at least `size` bytes."""
     waiting: dict[Stratum, list[Batch]] = {}
     for batch in batches:
         group = waiting.setdefault(batch.stratum, [])
         group.append(batch)
         if sum(one.reports.nbytes for one in group) >= size:
-            yield _joined(waiting.pop(batch.stratum))
-    yield from map(_joined, waiting.values())
+            yield _join_batches(waiting.pop(batch.stratum))
+    yield from map(_join_batches, waiting.values())
 
 
-def _joined(batches: list[Batch]) -> Batch:
+def _join_batches(batches: list[Batch]) -> Batch:
     first = batches[0]
     return Batch(np.concatenate([b.reports for b in batches]), first.stratum, first.origin)
 
@@ -90,10 +89,10 @@ def _joined(batches: list[Batch]) -> Batch:
 class KeptReports:
     """The valid reports of a source on an engine, kept from the first pass to the end."""
 
-    def __init__(self, engine: Engine, source: Source, mechanism: Mechanism) -> None:
+    def __init__(self, engine: Engine, source: ReportSource, mechanism: Mechanism) -> None:
         self.engine = engine
         self._source, self._valid = source, _ValidOnly(mechanism)
-        self._kept: Source | None = None
+        self._kept: ReportSource | None = None
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
@@ -104,14 +103,14 @@ class KeptReports:
         self._stack.close()
 
     @property
-    def source(self) -> Source:
-        """The kept source; the first to ask waits until it is read."""
+    def source(self) -> ReportSource:
+        """The kept source, which is read when first asked for."""
         if self._kept is None:
             self._kept = self._stack.enter_context(self.engine.keep(self._source, self._valid))
         return self._kept
 
     def passes(self, stratum: Stratum, count: int) -> StratumPasses:
-        """Passes over the reports of one stratum, of which there are so many."""
+        """Return passes over the `count` reports of one stratum."""
         return StratumPasses(self, stratum, count)
 
 
@@ -124,8 +123,8 @@ class StratumPasses:
     count: int
 
     def total(self, function: Callable[[Reports, S], Vector], state: S) -> Vector:
-        """One fold over the kept reports."""
-        fold = Fold(OfStratum(function, self.stratum), state, _added, None)
+        """Return the sum of `function` over the kept reports, in one fold."""
+        fold = Fold(StratumFunction(function, self.stratum), state, _add, None)
         found = self.kept.engine.fold(self.kept.source, fold)
         assert found is not None  # a stratum has at least one report
         return found
@@ -133,7 +132,7 @@ class StratumPasses:
 
 @dataclass(frozen=True)
 class _ValidOnly:
-    """A batch without its invalid reports."""
+    """A function that removes the invalid reports of a batch."""
 
     mechanism: Mechanism
 
@@ -145,21 +144,21 @@ class _ValidOnly:
 
 
 @dataclass(frozen=True)
-class OfStratum:
+class StratumFunction:
     """A function of reports as one of batches: None for batches of other strata."""
 
     function: Callable[[Reports, Any], Vector]
     stratum: Stratum
 
     def __call__(self, batch: Batch, state: Any) -> Vector | None:
-        """The function of a batch's reports."""
+        """Apply the function to the batch's reports."""
         if batch.stratum != self.stratum or not len(batch.reports):
             return None
         return self.function(batch.reports, state)
 
 
-def _added(one: Vector | None, other: Vector | None) -> Vector | None:
-    """The sum, where None is nothing."""
+def _add(one: Vector | None, other: Vector | None) -> Vector | None:
+    """Return the sum, where None stands for nothing."""
     if one is None or other is None:
         return other if one is None else one
     return one + other

@@ -1,4 +1,4 @@
-"""The engine of one machine: threads, each reading and folding one part at a time.
+"""The local engine: threads, each reading and folding one partition at a time.
 
 Reading Parquet and the heavy loops release the interpreter's lock, so threads are enough.
 Memory stays bounded whatever the size of the source: only a few parts are under way at any
@@ -16,8 +16,19 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
-from rumor.analysis.engines.base import Batch, Fold, Join, M, P, Part, R, S, Source, Split
-from rumor.analysis.engines.kept import HeldSource, PreparedSource, gathered
+from rumor.analysis.engines.base import (
+    Batch,
+    Fold,
+    Join,
+    M,
+    P,
+    Partition,
+    R,
+    ReportSource,
+    S,
+    Split,
+)
+from rumor.analysis.engines.kept import BatchSource, PreparedSource, merge_batches
 from rumor.core.checks import checked_size
 from rumor.core.errors import InputError, format_value
 from rumor.core.types import Progress
@@ -26,14 +37,16 @@ _MAX_WORKERS = 1024
 
 
 class LocalEngine:
-    """Folds over threads of this process; by default as many as there are processors."""
+    """An engine that folds over threads of this process; by default one for each processor."""
 
     def __init__(self, workers: int | None = None) -> None:
         count = (os.cpu_count() or 1) if workers is None else workers
         self.workers = checked_size("workers", count, 1, _MAX_WORKERS)
 
-    def fold(self, source: Source, fold: Fold[S, M], on_progress: Progress | None = None) -> M:
-        """The merged results; see `rumor.analysis.engines.base.Engine`."""
+    def fold(
+        self, source: ReportSource, fold: Fold[S, M], on_progress: Progress | None = None
+    ) -> M:
+        """Return the merged results; see `rumor.analysis.engines.base.Engine`."""
         parts = source.parts()
         total_rows, done_rows, total = sum(part.rows for part in parts), 0, fold.empty
         for part, found in self.each(parts, fold.of_part):
@@ -44,11 +57,11 @@ class LocalEngine:
         return total
 
     def each(
-        self, parts: Sequence[Part], function: Callable[[Part], R]
-    ) -> Iterator[tuple[Part, R]]:
-        """What a function makes of every part, in their order; it runs in threads."""
-        # Twice as many parts as workers wait or run: nobody idles while the oldest is looked at.
-        under_way: deque[tuple[Part, Future[R]]] = deque()
+        self, parts: Sequence[Partition], function: Callable[[Partition], R]
+    ) -> Iterator[tuple[Partition, R]]:
+        """Yield the result of `function` for every partition, in order; it runs in threads."""
+        # Twice as many partitions as workers wait or run: none idles while the oldest is merged.
+        under_way: deque[tuple[Partition, Future[R]]] = deque()
         left = iter(parts)
         with ThreadPoolExecutor(self.workers, thread_name_prefix="rumor") as pool:
             try:
@@ -67,8 +80,10 @@ class LocalEngine:
                 raise
 
     @contextmanager
-    def keep(self, source: Source, prepare: Callable[[Batch], Batch]) -> Iterator[Source]:
-        """The prepared batches in memory, or read anew at every fold where they are too many."""
+    def keep(
+        self, source: ReportSource, prepare: Callable[[Batch], Batch]
+    ) -> Iterator[ReportSource]:
+        """Yield the prepared batches in memory, or read anew at every fold if they are too many."""
         parts = source.parts()
         first = next((batch for part in parts for batch in part.batches()), None)
         width = 0 if first is None else first.reports.shape[1]
@@ -77,10 +92,10 @@ class LocalEngine:
             return
         listed = Fold(lambda batch, _: [prepare(batch)], None, operator.add, list[Batch]())
         batches = self.fold(source, listed)
-        yield HeldSource(gathered(batches))
+        yield BatchSource(merge_batches(batches))
 
     def regroup(self, parts: Sequence[P], split: Split[P], join: Join[R], buckets: int) -> list[R]:
-        """Through a file for each bucket, so that no more than a bucket is in memory."""
+        """Regroup through a file for each bucket, so that only one bucket is in memory."""
         with tempfile.TemporaryDirectory(prefix="rumor-") as folder:
             places = [Path(folder) / str(number) for number in range(buckets)]
             for part in parts:
@@ -91,8 +106,8 @@ class LocalEngine:
 
 
 @contextmanager
-def started(master: str | None, on_status: object) -> Iterator[LocalEngine]:
-    """The engine, as commands start it by its name."""
+def open_engine(master: str | None, on_status: object) -> Iterator[LocalEngine]:
+    """Yield the engine, as commands start it by its name."""
     check_no_master(master, "local")
     yield LocalEngine()
 
@@ -104,7 +119,7 @@ def check_no_master(master: str | None, name: str) -> None:
 
 
 def _memory() -> int:
-    """Bytes of memory that the machine has."""
+    """Return the bytes of memory that the machine has."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):

@@ -1,1 +1,1 @@
-"""Private answers explained by public columns."""
+"""Regression of private answers on public columns."""

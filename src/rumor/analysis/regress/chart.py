@@ -1,4 +1,4 @@
-"""A regression as a picture: its coefficients, without the intercepts, which have no unit."""
+"""The chart of a regression: its coefficients, without the intercepts, which have no unit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rumor.results.view import View
 
 
 def regression_chart(found: Regression, view: View, title: str | None) -> alt.FacetChart:
-    """A panel for each value."""
+    """Draw a panel for each value."""
     columns = found.cells(range(found.coefficients.size), view)
     rows = [
         {

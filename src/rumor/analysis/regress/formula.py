@@ -1,7 +1,7 @@
-"""Columns of a table as columns of a regression: numbers as they are, names as one for each.
+"""Formulas: columns of a table as columns of a regression, names as one for each value.
 
-"age + country" is read here. Whatever else the formulas of statisticians can say (products, powers,
-splines) is read by the package formulaic, where it is installed.
+Sums such as "age + country" are read here. Products, powers and splines need the package
+formulaic.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ class Design:
     matrix: Vector
 
     def without(self, term: str) -> Vector:
-        """The columns of all other terms."""
+        """Return the columns of all other terms."""
         return np.delete(self.matrix, list(self.terms[term]), axis=1)
 
 
 def right_side(formula: str) -> str:
-    """What a formula explains something by; what is explained, the question says."""
+    """Return the explaining side of a formula."""
     left, tilde, right = formula.rpartition("~")
     if not right.strip() or "~" in left:
         raise InputError(
@@ -48,20 +48,20 @@ def right_side(formula: str) -> str:
 
 
 def column_names(formula: str, known: Sequence[str]) -> list[str]:
-    """The known columns that a formula names."""
+    """Return those of the `known` columns that a formula names."""
     words = re.findall(_NAME, right_side(formula))
     return [name for name in known if name in words]
 
 
 def design(formula: str, columns: Mapping[str, Any]) -> Design:
-    """The columns that a formula asks for, with an intercept."""
+    """Return the columns that a formula asks for, with an intercept."""
     right = right_side(formula)
     for name in column_names(formula, list(columns)):
-        _present(name, np.asarray(columns[name]))
+        _check_complete(name, np.asarray(columns[name]))
     parts = [part.strip() for part in right.split("+")]
     read = [_PLAIN.fullmatch(part) for part in parts]
     if not all(read):
-        return _by_formulaic(formula, right, columns)
+        return _read_with_formulaic(formula, right, columns)
     count = len(next(iter(columns.values()))) if columns else 0
     names, terms = [INTERCEPT], dict[str, Sequence[int]]()
     made = [np.ones(count)]
@@ -76,17 +76,17 @@ def design(formula: str, columns: Mapping[str, Any]) -> Design:
                 f"a formula names public columns of the reports ({', '.join(known)}); "
                 f"got {nearest(name, known)}"
             )
-        found = _coded(part, np.asarray(columns[name]), one["forced"] is not None)
+        found = _code_column(part, np.asarray(columns[name]), one["forced"] is not None)
         terms[part] = range(len(names), len(names) + len(found))
         names += list(found)
         made += list(found.values())
     if not terms:
         raise InputError(f"a formula must name a column at least; got {format_value(formula)}")
-    return _checked(Design(names, terms, np.column_stack(made)))
+    return _checked_design(Design(names, terms, np.column_stack(made)))
 
 
-def _present(name: str, column: Any) -> None:
-    """Refuse holes: whose row is left out is for the analyst to say."""
+def _check_complete(name: str, column: Any) -> None:
+    """Refuse missing values: the analyst decides whose row is left out."""
     holes = np.array([value is None or value != value for value in column.tolist()])
     if holes.any():
         raise InputError(
@@ -95,17 +95,17 @@ def _present(name: str, column: Any) -> None:
         )
 
 
-def _coded(term: str, column: Any, forced: bool) -> dict[str, Vector]:
-    """A number as it is; each value of anything else but the first, as 0 and 1."""
+def _code_column(term: str, column: Any, forced: bool) -> dict[str, Vector]:
+    """Return a number as it is, anything else as 0 and 1 for each value but the first."""
     if column.dtype.kind in "iuf" and not forced:
         return {term: column.astype(np.float64)}
     values = sorted(set(column.tolist()), key=lambda v: (str(type(v)), v))
     if len(values) < 2:
-        raise InputError(f"a column of a regression must vary; {term} has one value alone")
+        raise InputError(f"a column of a regression must vary; {term} has one value")
     return {f"{term}[T.{v}]": (column == v).astype(np.float64) for v in values[1:]}
 
 
-def _checked(found: Design) -> Design:
+def _checked_design(found: Design) -> Design:
     if len(found.names) > _MAX_COLUMNS:
         raise InputError(
             f"a regression has at most {_MAX_COLUMNS} columns; got {len(found.names):,}"
@@ -115,7 +115,7 @@ def _checked(found: Design) -> Design:
     return found
 
 
-def _by_formulaic(formula: str, right: str, columns: Mapping[str, Any]) -> Design:
+def _read_with_formulaic(formula: str, right: str, columns: Mapping[str, Any]) -> Design:
     try:
         formulaic = importlib.import_module("formulaic")
         pandas = importlib.import_module("pandas")
@@ -126,7 +126,7 @@ def _by_formulaic(formula: str, right: str, columns: Mapping[str, Any]) -> Desig
         ) from None
     try:
         frame = pandas.DataFrame(dict(columns))
-        # What is not a number is refused below, in its row: nobody's is left out in silence.
+        # Missing numbers are refused below by their row: none is left out in silence.
         with np.errstate(all="ignore"):
             made: Any = formulaic.model_matrix(right, frame, context={}, na_action="ignore")
     except (formulaic.errors.FormulaicError, SyntaxError, ValueError, KeyError):
@@ -139,4 +139,4 @@ def _by_formulaic(formula: str, right: str, columns: Mapping[str, Any]) -> Desig
         str(term): range(*s.indices(len(names))) for term, s in made.model_spec.term_slices.items()
     }
     terms = {term: places for term, places in slices.items() if term != "1"}
-    return _checked(Design(names, terms, np.asarray(made, dtype=np.float64)))
+    return _checked_design(Design(names, terms, np.asarray(made, dtype=np.float64)))

@@ -1,6 +1,6 @@
-"""A private answer explained by public columns: the model, its errors and its tests.
+"""Regression of a private answer on public columns: the model, its errors and its tests.
 
-Reports with their public columns, for a regression: what `rumor regress` reads.
+`regress_reports` does the work of the command `rumor regress`.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from rumor.analysis.compare.method import Stored
-from rumor.analysis.estimate import opened, stored_reports
+from rumor.analysis.compare.method import ReportSelection
+from rumor.analysis.estimate import as_collection, stored_reports
 from rumor.analysis.people import repeated_within
-from rumor.analysis.regress.fit import Answers, Fitted, fit
+from rumor.analysis.regress.fit import FittedModel, Likelihoods, fit
 from rumor.analysis.regress.formula import Design, column_names, design, right_side
 from rumor.analysis.regress.result import Regression, TermTest
-from rumor.analysis.sources import within
+from rumor.analysis.sources import days_within
 from rumor.contract.collection import Question
-from rumor.contract.report_file import DAMAGE, NO_STRATA, damaged, report_bytes
+from rumor.contract.report_file import DAMAGE, RESERVED_COLUMNS, damaged_file_error, report_bytes
 from rumor.core.errors import InputError, format_value
 from rumor.core.reports import Reports, as_reports
 from rumor.core.types import Days
@@ -41,13 +41,13 @@ def regress(
     *,
     reference: str | int | None = None,
 ) -> Regression:
-    """Logistic regression of a private choice on public columns; multinomial with three or more.
+    """Regress a private choice on public columns: logistic, or multinomial with three or more.
 
     `columns` hold what is publicly known of the people who made the reports, in the same order: a
     mapping from names to arrays, a data frame or an Arrow table. The `formula` is a sum of
-    them, "age + country" (by default all of them); more than sums needs the package formulaic.
-    Coefficients are log-odds against the `reference`, by default the first value. They are of the
-    answers themselves: the noise of the mechanism is part of the model.
+    them, "age + country" (by default all of them); other formulas need the package formulaic.
+    Coefficients are log-odds against the `reference`, by default the first value. They describe
+    the true answers: the noise of the mechanism is part of the model.
     """
     return regress_kind(kind_of(mechanism), mechanism, reports, columns, formula, reference)
 
@@ -62,7 +62,7 @@ def regress_kind(
     heading: str = "",
     notes: tuple[str, ...] = (),
 ) -> Regression:
-    """The same for a question whose kind is known."""
+    """Regress a private choice of a known `kind` on public columns."""
     mechanism.validate(reports).require()
     known, rows = _table(columns), as_reports(reports, mechanism.width)
     for name, column in known.items():
@@ -75,8 +75,10 @@ def regress_kind(
     named = {name: known[name] for name in column_names(asked, list(known))} or known
     whole = ~np.any([_missing(column) for column in named.values()], axis=0)
     if not whole.any():
-        raise InputError("a regression needs people whose columns are all known; got none")
-    # What is left may be numbers where unknown ones made it a list of anything.
+        raise InputError(
+            "a regression needs at least one respondent without missing columns; got none"
+        )
+    # Without missing values, a list of objects may become numbers.
     said = design(asked, {name: np.asarray(c[whole].tolist()) for name, c in named.items()})
     chances, outputs, channel = kind.report_likelihoods(mechanism, rows[whole])
     values: list[Any] = list(mechanism.labels or range(chances.shape[1]))
@@ -107,28 +109,28 @@ def regress_kind(
 
 
 class _Fits:
-    """Fits of the same reports by different columns; equal rows are counted, not repeated."""
+    """Fits of some reports by different columns; equal rows are counted, not repeated."""
 
     def __init__(self, chances: Any, outputs: Any, channel: Any, reference: int) -> None:
         self._chances, self._outputs = chances, outputs
         self._channel, self._reference = channel, reference
 
-    def __call__(self, matrix: Any) -> Fitted:
+    def __call__(self, matrix: Any) -> FittedModel:
         people = np.ones(len(matrix))
         if self._outputs is None:
-            return fit(matrix, Answers(self._chances, people), self._reference)
+            return fit(matrix, Likelihoods(self._chances, people), self._reference)
         rows = np.column_stack([matrix, self._outputs])
         _, first, counts = np.unique(rows, axis=0, return_index=True, return_counts=True)
-        answers = Answers(self._chances[first], counts.astype(np.float64), self._channel)
+        answers = Likelihoods(self._chances[first], counts.astype(np.float64), self._channel)
         return fit(matrix[first], answers, self._reference)
 
 
-def _tests(said: Design, full: Fitted, fits: _Fits) -> list[TermTest]:
-    """Each term against the model without it."""
+def _tests(said: Design, full: FittedModel, fits: _Fits) -> list[TermTest]:
+    """Test each term against the model without it."""
     return [_ratio(term, full, fits(said.without(term))) for term in said.terms]
 
 
-def _ratio(name: str, full: Fitted, less: Fitted) -> TermTest:
+def _ratio(name: str, full: FittedModel, less: FittedModel) -> TermTest:
     statistic = max(0.0, 2 * (full.log_likelihood - less.log_likelihood))
     freedom = full.coefficients.size - less.coefficients.size
     return TermTest(name, statistic, freedom, beyond(statistic, freedom))
@@ -144,7 +146,7 @@ def _reference(values: list[object], asked: str | int | None) -> int:
 
 
 def _table(columns: Any) -> dict[str, Any]:
-    """Columns by name, as arrays."""
+    """Return columns by name, as arrays."""
     if hasattr(columns, "column_names"):  # Arrow
         columns = {name: columns[name].to_pylist() for name in columns.column_names}
     if not isinstance(columns, Mapping) and not hasattr(columns, "keys"):
@@ -165,12 +167,14 @@ def _missing(column: Any) -> Any:
     return np.zeros(len(column), dtype=np.bool_)
 
 
-def regress_reports(stored: Stored, formula: str, reference: str | None = None) -> Regression:
-    """A question's answer explained by kept columns of a reports file or a folder of them.
+def regress_reports(
+    stored: ReportSelection, formula: str, reference: str | None = None
+) -> Regression:
+    """Regress a question's answer on public columns of a reports file or folder.
 
-    They are read here, whatever engine counts, each report once.
+    The reports are read here, whichever engine counts, each report once.
     """
-    contract = opened(stored.collection)
+    contract = as_collection(stored.collection)
     path, window = stored.path, stored.counting.window
     right_side(formula)
     if Summary.is_file(path):
@@ -179,7 +183,7 @@ def regress_reports(stored: Stored, formula: str, reference: str | None = None) 
         )
     source = stored_reports(path, contract, stored.question, window)
     asked = source.question
-    public = [name for name in source.files[0].schema.names if name not in NO_STRATA]
+    public = [name for name in source.files[0].schema.names if name not in RESERVED_COLUMNS]
     names = column_names(formula, public)
     if not names:
         raise InputError(
@@ -210,15 +214,15 @@ def _heading(asked: Question, formula: str) -> str:
 
 
 def _read(paths: list[Path], names: list[str], window: Days) -> tuple[Reports, pa.Table]:
-    """The reports of these days, and their columns."""
+    """Return the reports of the days in `window`, and their columns."""
     parts, kept = [], []
     for path in paths:
         try:
             rows = pq.read_table(path, columns=["report", "day", *names])
         except DAMAGE:
-            raise damaged(path) from None
+            raise damaged_file_error(path) from None
         if window != (None, None):
-            rows = rows.filter(within(rows.column("day"), window))
+            rows = rows.filter(days_within(rows.column("day"), window))
         reports = rows.column("report").combine_chunks()
         parts.append(report_bytes(reports))
         kept.append(rows.select(names))
@@ -228,7 +232,7 @@ def _read(paths: list[Path], names: list[str], window: Days) -> tuple[Reports, p
 
 
 def _numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Numbers that a table of text holds, as numbers; everything else as it is."""
+    """Return a column with texts of numbers as numbers; any other stays as it is."""
     if pa.types.is_dictionary(column.type):
         column = pc.cast(column, column.type.value_type)
     if not pa.types.is_string(column.type) and not pa.types.is_large_string(column.type):

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
-from rumor.analysis.compare.result import chance
+from rumor.analysis.compare.result import format_p_value
 from rumor.core.exact import CONFIDENCE
 from rumor.core.plain_text import aligned, digits_for, one_line, percent, wrapped
 from rumor.core.types import Vector
+from rumor.core.typing import override
 from rumor.results.intervals import Bounds, critical_value
 from rumor.results.rows import Column, Tabular
 from rumor.results.view import View, Wishes, viewed
@@ -47,29 +48,29 @@ class Regression(Tabular):
     covariance: Vector = field(repr=False)
     log_likelihood: float
     null_log_likelihood: float
-    """Of the model with an intercept alone."""
+    """The log-likelihood of the model with an intercept alone."""
     whole_likelihood: bool
     """Whether likelihoods are those of the reports, or lack a factor that no column changes."""
     overall: TermTest
     tests: Sequence[TermTest]
     left_out: int
-    """People with an unknown column."""
+    """The number of people with an unknown column."""
     formula: str
     heading: str = ""
     notes: tuple[str, ...] = ()
     method: str = "maximum likelihood"
 
     def interval(self, level: float = CONFIDENCE) -> Bounds:
-        """Ends of intervals of the coefficients."""
+        """Return the ends of intervals of the coefficients."""
         z = critical_value(level, 1)
         return self.coefficients - z * self.stderr, self.coefficients + z * self.stderr
 
+    @override
     def listed(self, view: View) -> list[int]:
-        """Value by value, all its terms."""
         return list(range(self.coefficients.size))[: view.rows]
 
+    @override
     def cells(self, rows: Sequence[int], view: View) -> dict[str, Column]:
-        """Columns: value, term, coefficient, stderr, z, p_value, low, high, odds_ratio."""
         places, each = np.asarray(rows, dtype=np.intp), len(self.terms)
         low, high = self.interval(view.level)
 
@@ -90,13 +91,13 @@ class Regression(Tabular):
             "odds_ratio": column(ratio),
         }
 
+    @override
     def covers(self, view: View) -> str:
-        """What the intervals cover."""
         level = percent(view.level)
         return f"{level} confidence intervals, each for a coefficient chosen before seeing the data"
 
+    @override
     def extra_fields(self, view: View) -> dict[str, object]:
-        """Likelihoods, and the tests of the terms."""
         return {
             "formula": self.formula,
             "reference": self.reference,
@@ -109,8 +110,8 @@ class Regression(Tabular):
             "notes": list(self.notes),
         }
 
+    @override
     def table(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
-        """A block for each value, then the tests of the terms."""
         seen = viewed(view, wishes).filed("given")
         columns = self.cells(range(self.coefficients.size), seen)
         blocks = [self.heading] if self.heading else []
@@ -121,7 +122,7 @@ class Regression(Tabular):
             interval = f"{percent(seen.level)} interval"
             blocks.append(aligned((*head, interval, "odds ratio"), rows))
         tested = [
-            (t.term, f"{t.statistic:.2f}", f"{t.freedom}", chance(t.p_value))
+            (t.term, f"{t.statistic:.2f}", f"{t.freedom}", format_p_value(t.p_value))
             for t in (*self.tests, self.overall)
         ]
         blocks.append(aligned(("without", "chi-squared", "freedom", "p-value"), tested))
@@ -136,7 +137,7 @@ class Regression(Tabular):
             f"{coefficient:.{digits}f}",
             f"{error:.{digits}f}",
             f"{columns['z'][k]:.2f}",
-            chance(float(columns["p_value"][k])),  # type: ignore[arg-type]
+            format_p_value(float(columns["p_value"][k])),  # type: ignore[arg-type]
             ends,
             f"{columns['odds_ratio'][k]:.3g}",
         )
@@ -154,8 +155,8 @@ class Regression(Tabular):
             lines.append(f"{self.left_out:,} respondents with a missing column were left out")
         return [wrapped(line) for line in (*lines, *self.notes)]
 
+    @override
     def picture(self, view: View, title: str | None, truth: object) -> alt.FacetChart:
-        """Coefficients with their intervals, a panel for each value."""
         from rumor.analysis.regress.chart import regression_chart
 
         return regression_chart(self, view, title)

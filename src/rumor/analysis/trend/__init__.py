@@ -1,1 +1,1 @@
-"""How answers move over time."""
+"""Trends: answers over time."""

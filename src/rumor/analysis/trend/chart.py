@@ -1,4 +1,4 @@
-"""A trend as a picture: dots for periods, a line, its band, and a mark where it changed."""
+"""The chart of a trend: dots for periods, a line, its band, and a mark where it changed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LEVEL = 0.05
 
 
 def trend_chart(trend: Trend, view: View, title: str | None) -> alt.FacetChart:
-    """A panel for each value, those that changed most surely first where there are many."""
+    """Draw a panel for each value; if there are many, those with the smallest p-values."""
     most = min(view.rows or _MAX_PANELS, _MAX_PANELS)
     order = view.order or ("given" if len(trend.values) <= most else "estimate")
     seen = View(view.level, rows=most, order=order)

@@ -1,11 +1,11 @@
-"""How shares move from day to day: a line as smooth as the evidence says, and one change.
+"""Trends of shares: a smooth line whose step size is learned, and one change.
 
-Days differ by noise whose size is known, and by what people do. The line is a random walk
-observed with that noise; how far it may step in a day is averaged over by its evidence, from not at
-all to as far as the noise (Kalman 1960; Rauch, Tung and Striebel 1965). The change is where days
-before and after differ most, in standard deviations. Its p-value is that of the largest of all such
-differences when nothing changes, which is simulated with the same days and the same seed. Far out,
-where no simulated difference lies, it is Bonferroni's bound over all splits, which is tight there.
+Days differ by noise whose size is known, and by what people do. The line is a random walk observed
+with that noise; its step size is averaged by marginal likelihood, from 0 to as far as the noise
+(Kalman 1960; Rauch, Tung and Striebel 1965). The change is where days before and after differ most,
+in standard deviations. Its p-value is that of the largest of all such differences when nothing
+changes, which is simulated with equal days and a fixed seed. Far out, where no simulated difference
+lies, it is Bonferroni's bound over all splits, which is tight there.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ class Line:
     mean: Vector
     deviation: Vector
     step: Vector
-    """The mean standard deviation of a step, by evidence: 0 where nothing moves."""
+    """The mean standard deviation of a step, by marginal likelihood: 0 if nothing moves."""
 
 
 def smooth(observed: Vector, variance: Vector, gaps: Vector) -> Line:
-    """Days by columns; `gaps` are how many steps lie before each day but the first."""
+    """Smooth `observed`, days by columns; `gaps` are the steps before each day but the first."""
     scale = variance.mean(axis=0)
     steps = _candidates(len(observed))[:, None] * scale
-    ahead, spread, evidence = _filtered(observed, variance, gaps, steps)
-    means, variances = _smoothed(ahead, spread, gaps, steps)
+    ahead, spread, evidence = _filter(observed, variance, gaps, steps)
+    means, variances = _smooth_backwards(ahead, spread, gaps, steps)
     weights = np.exp(evidence - evidence.max(axis=0))
     weights /= weights.sum(axis=0)
     mean = (weights[:, None] * means).sum(axis=0)
@@ -48,14 +48,14 @@ def smooth(observed: Vector, variance: Vector, gaps: Vector) -> Line:
 
 
 def _candidates(days: int) -> Vector:
-    """Variances of a step over that of a day: from what so many days do not notice, and none."""
+    """Return variances of a step relative to a day's noise, from 0 to far above it."""
     return np.concatenate([[0.0], np.geomspace(1 / days**2, _WIDEST, _TRIED)])
 
 
-def _filtered(
+def _filter(
     observed: Vector, variance: Vector, gaps: Vector, steps: Vector
 ) -> tuple[Vector, Vector, Vector]:
-    """What is known on each day from it and those before, for every step; and the evidence."""
+    """Return each day's estimate from the days so far, for every step, and the likelihoods."""
     days, columns = observed.shape
     mean, spread = (np.empty((len(steps), days, columns)) for _ in range(2))
     mean[:, 0], spread[:, 0] = observed[0], variance[0]
@@ -71,8 +71,10 @@ def _filtered(
     return mean, spread, evidence
 
 
-def _smoothed(mean: Vector, spread: Vector, gaps: Vector, steps: Vector) -> tuple[Vector, Vector]:
-    """The same from all days, backwards from the last."""
+def _smooth_backwards(
+    mean: Vector, spread: Vector, gaps: Vector, steps: Vector
+) -> tuple[Vector, Vector]:
+    """Return each day's estimate from all days, for every step, backwards from the last."""
     mean, spread = mean.copy(), spread.copy()
     for day in range(mean.shape[1] - 2, -1, -1):
         ahead = spread[:, day] + gaps[day] * steps
@@ -83,8 +85,8 @@ def _smoothed(mean: Vector, spread: Vector, gaps: Vector, steps: Vector) -> tupl
 
 
 @dataclass(frozen=True)
-class Change:
-    """For each column: the first day after the change, both levels, and the p-value."""
+class ChangePoint:
+    """The first day after the change, both levels and the p-value, for each column."""
 
     day: Rows
     before: Vector
@@ -93,8 +95,8 @@ class Change:
     p_value: Vector
 
 
-def change(observed: Vector, variance: Vector) -> Change:
-    """Days by columns; variances are those of days on which nothing changed."""
+def find_change(observed: Vector, variance: Vector) -> ChangePoint:
+    """Find the largest change in `observed`, days by columns, with variances without a change."""
     weights = 1 / variance
     first, second = _sides(weights), _sides(weights * observed)
     before, after = second[0] / first[0], second[1] / first[1]
@@ -102,18 +104,20 @@ def change(observed: Vector, variance: Vector) -> Change:
     at = np.abs(deviations).argmax(axis=0)
     columns = np.arange(observed.shape[1])
     largest = np.abs(deviations[at, columns])
-    p_value = _beyond(weights, largest)
-    return Change(at + 1, before[at, columns], after[at, columns], deviations[at, columns], p_value)
+    p_value = _simulated_p_value(weights, largest)
+    return ChangePoint(
+        at + 1, before[at, columns], after[at, columns], deviations[at, columns], p_value
+    )
 
 
 def _sides(numbers: Vector) -> tuple[Vector, Vector]:
-    """The sums before and after every split, of which there is one less than days."""
+    """Return the sums before and after every split, one fewer than the days."""
     sums = np.cumsum(numbers, axis=0)
     return sums[:-1], sums[-1] - sums[:-1]
 
 
-def _beyond(weights: Vector, largest: Vector) -> Vector:
-    """How often the largest difference of any split is as large, if nothing changes.
+def _simulated_p_value(weights: Vector, largest: Vector) -> Vector:
+    """Return how often the largest difference of any split is as large without a change.
 
     Only the proportions of a column's weights matter, so most columns share one simulation.
     """
@@ -122,20 +126,20 @@ def _beyond(weights: Vector, largest: Vector) -> Vector:
     found = np.empty(largest.size)
     for number, shares in enumerate(distinct):
         mine = which.reshape(-1) == number
-        drawn = np.sort(_largest(shares))
+        drawn = np.sort(_simulate_largest(shares))
         seen = _DRAWS - np.searchsorted(drawn, largest[mine], side="left")
         found[mine] = (1 + seen) / (1 + _DRAWS)
     return np.minimum(found, _tail_bound(largest, splits=len(weights) - 1))
 
 
 def _tail_bound(largest: Vector, splits: int) -> Vector:
-    """Bound the chance that any of so many `splits` differs by `largest` deviations or more."""
+    """Bound the chance that any of `splits` splits differs by `largest` deviations or more."""
     bound = np.exp(np.log(2 * splits) + log_ndtr(-largest))
     return np.asarray(np.maximum(bound, np.finfo(float).tiny))
 
 
-def _largest(weights: Vector) -> Vector:
-    """The largest differences of days on which nothing changes."""
+def _simulate_largest(weights: Vector) -> Vector:
+    """Simulate the largest differences of days on which nothing changes."""
     rng, size = np.random.default_rng(_SEED), max(1, _CELLS // weights.size)
     before = np.cumsum(weights)
     whole, before = before[-1], before[:-1]

@@ -1,6 +1,6 @@
-"""A question followed over time, from what its kind measures on every day or week.
+"""Trends of a question, from the quantities that its kind estimates for every day or week.
 
-Stored reports followed over time: what `rumor trend` does, without its options.
+`follow_reports` does the work of the command `rumor trend`.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from rumor.analysis.compare.method import Stored, question_heading
-from rumor.analysis.compare.quantities import measured, noted, over_time
+from rumor.analysis.compare.method import ReportSelection, question_heading
+from rumor.analysis.compare.quantities import collect_notes, measure_groups, measures_over_time
 from rumor.analysis.people import require_different
-from rumor.analysis.trend.line import change, smooth
+from rumor.analysis.trend.line import find_change, smooth
 from rumor.analysis.trend.result import LineCoins, Trend
 from rumor.core.checks import checked_choice
 from rumor.core.errors import InputError, format_value
@@ -36,12 +36,12 @@ _LEAST = 3
 def trend(
     mechanism: Mechanism, days: Mapping[Any, object], *, every: str = "day", **options: Any
 ) -> Trend:
-    """How answers move over time.
+    """Estimate how answers move over time.
 
     `days` are reports, or summaries of them, by day (a date, or "2026-03-01"); `every` "week" puts
-    the days of a week together. Each value has its unbiased estimates, a line that is as smooth as
-    the evidence says, and its largest change with a p-value that allows for having been looked
-    for on every day. Days must be of different people.
+    the days of a week together. Each value has its unbiased estimates, a smoothed line, and its
+    largest change with a p-value adjusted for the search over all days. Days must be of different
+    people.
     """
     summaries = {_day(day): as_summary(mechanism, data) for day, data in days.items()}
     return estimate_trend(kind_of(mechanism), summaries, every=every, options=options)
@@ -57,7 +57,7 @@ def estimate_trend(
     notes: Sequence[str] = (),
     spans: Mapping[datetime.date, datetime.date] | None = None,
 ) -> Trend:
-    """Follow a question whose kind is known.
+    """Estimate the trend of a question whose `kind` is known.
 
     `spans` gives the last day of each summary that is of several days, by its first.
     """
@@ -76,18 +76,21 @@ def estimate_trend(
             f"a trend needs {_LEAST} {every}s with reports or more; got {len(periods)}"
         )
     summaries = [reduce(lambda one, other: one + other, parts) for parts in periods.values()]
-    found = over_time(measured(kind, summaries, options=options))
+    found = measures_over_time(measure_groups(kind, summaries, options=options))
     first, samples = found[0], [one.sample for one in found]
     observed = np.array([sample.mean for sample in samples])
     common = Pooled(samples).mean
-    # Variances at the common truth: a day's own would be small where its noise is.
+    # Variances at the common estimate: a day's own would be small where its noise is.
     variance = np.array([sample.variance(sample.plausible(common)) for sample in samples])
     known = np.isfinite(variance).all(axis=0)
     if not known.any():
-        raise InputError("a trend needs a value that every period says something of; got none")
+        raise InputError("a trend needs a value with a finite variance in every period; got none")
     observed, variance = observed[:, known], variance[:, known]
     starts = np.array([day.toordinal() for day in periods])
-    line, moved = smooth(observed, variance, np.diff(starts) / length), change(observed, variance)
+    line, moved = (
+        smooth(observed, variance, np.diff(starts) / length),
+        find_change(observed, variance),
+    )
     kept: list[int] = np.flatnonzero(known).tolist()
     values: list[Any] = [first.values[i] for i in kept]
     return Trend(
@@ -108,7 +111,7 @@ def estimate_trend(
         reports=sum(summary.reports for summary in summaries),
         epsilon=max(summary.mechanism.epsilon for summary in summaries),
         heading=heading,
-        notes=tuple(noted(notes, found)),
+        notes=tuple(collect_notes(notes, found)),
     )
 
 
@@ -145,8 +148,8 @@ def _day(day: object) -> datetime.date:
         ) from None
 
 
-def follow_reports(stored: Stored, every: str = "day") -> Trend:
-    """How a question's answers move from day to day, or from week to week."""
+def follow_reports(stored: ReportSelection, every: str = "day") -> Trend:
+    """Estimate how the answers in stored reports move from day to day, or week to week."""
     asked, found = stored.groups("day")
     notes = require_different(asked, "days", stored.different_people)
     return estimate_trend(

@@ -1,4 +1,4 @@
-"""What moves over time: every period's estimate, a smoothed line, and where it changed."""
+"""A trend: every period's estimate, a smoothed line, and where it changed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
-from rumor.analysis.compare.result import SHARES, chance
+from rumor.analysis.compare.result import SHARES, format_p_value
 from rumor.core.binomial import FEW, coin_ends
 from rumor.core.exact import CONFIDENCE
 from rumor.core.plain_text import (
@@ -22,6 +22,7 @@ from rumor.core.plain_text import (
     wrapped,
 )
 from rumor.core.types import Rows, Vector
+from rumor.core.typing import override
 from rumor.results.intervals import Bounds, critical_value
 from rumor.results.rows import Column, Tabular, finite
 from rumor.results.view import ROWS_SHOWN, View, Wishes, viewed
@@ -32,15 +33,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LineCoins:
-    """As how many coins the line is known where reports are few: a row for each period."""
+    """The numbers of coin tosses that the line is known as, where reports are few."""
 
     trials: Vector
-    """The reports that would tell as much alone; none where reports are no coins."""
+    """The reports that would tell as much alone, for each period; none if reports are no coins."""
     within: Bounds
     """The smallest and the largest number that one report adds to an estimate."""
 
-    def stretched(self, line: Vector, ends: Bounds, z: float) -> Bounds:
-        """Return `ends` around the `line` that hold the exact ones of few coins."""
+    def widen(self, line: Vector, ends: Bounds, z: float) -> Bounds:
+        """Return `ends` around the `line`, widened to hold the exact ones of few coins."""
         least, most = self.within
         share = np.clip((line - least) / (most - least), 0.0, 1.0)
         few = (self.trials > 0) & (self.trials * share * (1 - share) < FEW)
@@ -53,7 +54,7 @@ class LineCoins:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Trend(Tabular):
-    """Unbiased quantities of every period, and what is behind them.
+    """Unbiased quantities of every period, and the smoothed line behind them.
 
     `unbiased`, `stderr`, `line` and `deviation` have a row for each of `periods` and a column for
     each of `values`. The line is the smoothed one. For each value `change` is the first period
@@ -73,35 +74,35 @@ class Trend(Tabular):
     p_value: Vector = field(repr=False)
     adjusted: Vector = field(repr=False)
     counts: Sequence[int]
-    """The reports of every period."""
+    """The number of reports of every period."""
     coins: LineCoins | None = field(default=None, repr=False)
-    """What stretches the band where reports are few."""
+    """The coins that widen the band where reports are few."""
     method: str = "random-walk smoother, step variance averaged by marginal likelihood"
     heading: str = ""
     notes: tuple[str, ...] = ()
 
     def interval(self, level: float = CONFIDENCE) -> Bounds:
-        """Ends around the smoothed line."""
+        """Return the ends around the smoothed line."""
         z = critical_value(level, 1)
         ends = self.line - z * self.deviation, self.line + z * self.deviation
         if self.coins is not None:
-            ends = self.coins.stretched(self.line, ends, z)
-        return self._limited(ends[0]), self._limited(ends[1])
+            ends = self.coins.widen(self.line, ends, z)
+        return self._within_range(ends[0]), self._within_range(ends[1])
 
-    def _limited(self, ends: Vector) -> Vector:
+    def _within_range(self, ends: Vector) -> Vector:
         shares = np.array([quantity in SHARES for quantity in self.quantities])
         return np.where(shares, np.clip(ends, 0.0, 1.0), ends)
 
+    @override
     def listed(self, view: View) -> list[int]:
-        """Every period of every value; of a number of rows, the values that changed most surely."""
         order = list(range(len(self.values)))
         if view.order == "estimate":
             order = [int(i) for i in np.argsort(self.p_value, kind="stable")]
         each = len(self.periods)
         return [value * each + period for value in order[: view.rows] for period in range(each)]
 
+    @override
     def cells(self, rows: Sequence[int], view: View) -> dict[str, Column]:
-        """Columns: period, quantity, value, reports, estimate, stderr, line, low, high."""
         each = len(self.periods)
         at = np.array([[i % each, i // each] for i in rows], dtype=np.intp).reshape(-1, 2)
         low, high = self.interval(view.level)
@@ -121,12 +122,12 @@ class Trend(Tabular):
             "high": column(high),
         }
 
+    @override
     def covers(self, view: View) -> str:
-        """What the band covers."""
         return f"band: approximate pointwise {percent(view.level)} confidence interval"
 
+    @override
     def extra_fields(self, view: View) -> dict[str, object]:
-        """Where each value changed most."""
         return {
             "periods": list(self.periods),
             "changes": [
@@ -144,8 +145,8 @@ class Trend(Tabular):
             "notes": list(self.notes),
         }
 
+    @override
     def table(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
-        """A row for each value: where its line began and ended, and where it changed."""
         asked = viewed(view, wishes)
         most = asked.rows or ROWS_SHOWN
         order = list(range(len(self.values)))
@@ -154,7 +155,7 @@ class Trend(Tabular):
         low, high = self.interval(asked.level)
         body = []
         for i in order:
-            show = _shown(self.quantities[i] in SHARES, float(self.deviation[:, i].max()))
+            show = _formatter(self.quantities[i] in SHARES, float(self.deviation[:, i].max()))
             last = f"{show(low[-1, i])} to {show(high[-1, i])}"
             body.append(
                 (
@@ -165,8 +166,8 @@ class Trend(Tabular):
                     last,
                     f"{show(self.before[i])} to {show(self.after[i])}",
                     self.periods[self.change[i]],
-                    chance(float(self.p_value[i])),
-                    chance(float(self.adjusted[i])),
+                    format_p_value(float(self.p_value[i])),
+                    format_p_value(float(self.adjusted[i])),
                 )
             )
         head = ("", "value", "first", "last", f"{percent(asked.level)} interval")
@@ -180,14 +181,14 @@ class Trend(Tabular):
         ]
         return "\n\n".join([*([self.heading] if self.heading else []), "\n".join(lines)])
 
+    @override
     def picture(self, view: View, title: str | None, truth: object) -> alt.FacetChart:
-        """A panel for each value: dots, the line and its band."""
         from rumor.analysis.trend.chart import trend_chart
 
         return trend_chart(self, view, title)
 
 
-class _Text:
+class _Formatter:
     def __init__(self, share: bool, digits: int) -> None:
         self._share, self._digits = share, digits
 
@@ -195,5 +196,5 @@ class _Text:
         return percent(number, self._digits) if self._share else f"{number:.{self._digits}f}"
 
 
-def _shown(share: bool, error: float) -> _Text:
-    return _Text(share, decimals_for(error) if share else digits_for(error))
+def _formatter(share: bool, error: float) -> _Formatter:
+    return _Formatter(share, decimals_for(error) if share else digits_for(error))

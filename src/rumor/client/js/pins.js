@@ -119,14 +119,14 @@ export function checkIssuer({ pin }, contract) {
 /** Refuse a revision whose sender anonymity (`now`) is weaker than the pinned one (`before`). */
 function checkNotWeaker(before, now, series) {
   const worse =
-    before.blind && !now.blind ? "tokens are blind, and no longer would be"
-    : before.issuer && now.issuer !== before.issuer ? `tokens are signed by ${before.issuer}, and no longer would be`
-    : before.relay && now.relay !== before.relay ? `reports go through ${before.relay}, and no longer would`
-    : before.relay && now.crowd < before.crowd ? `${before.crowd} reports are passed on together, and fewer would be`
-    : before.turn_hours && !(now.turn_hours >= before.turn_hours) ? `a question has one report every ${before.turn_hours} hours, and more would be`
+    before.blind && !now.blind ? "uses blind tokens and this revision does not"
+    : before.issuer && now.issuer !== before.issuer ? `has tokens signed by ${before.issuer} and this revision does not`
+    : before.relay && now.relay !== before.relay ? `sends reports through ${before.relay} and this revision does not`
+    : before.relay && now.crowd < before.crowd ? `releases batches of ${before.crowd} reports or more and this revision smaller ones`
+    : before.turn_hours && !(now.turn_hours >= before.turn_hours) ? `takes one report per question every ${before.turn_hours} hours and this revision more`
     : undefined;
   if (worse) {
-    refuse(`a revision must hide at least as well whose a report is, or be another series; of '${series}', ${worse}`);
+    refuse(`a revision must not weaken sender anonymity: series '${series}' ${worse}; start a new series`);
   }
 }
 

@@ -34,7 +34,7 @@ from rumor.collector.store.database import Database
 from rumor.collector.store.dialects.sqlite import Schema, Sqlite
 from rumor.collector.store.tables import Run, day_number
 from rumor.contract.collection import Collection
-from rumor.contract.envelope import EnvelopeClass
+from rumor.contract.envelope import EnvelopeFormat
 from rumor.contract.relay import DAYS_TO_DELIVER, turn_at
 from rumor.core.errors import InputError, format_value
 
@@ -169,7 +169,7 @@ class RelayStore:
         """Take envelopes of a collection's questions, from now on."""
         with self._database.writing() as run:
             for question in collection.questions:
-                kind = EnvelopeClass.of(collection, question)
+                kind = EnvelopeFormat.of(collection, question)
                 run(
                     "INSERT OR IGNORE INTO class (digest, question, size, crowd, days, turn_hours)"
                     " VALUES (?, ?, ?, ?, ?, ?)",

@@ -162,8 +162,8 @@ class Wave(EncodedAnswers, WindowedResponse, CountedIntegers):
         return fakes / reports * self.scale.unit * float(self.domain - 1 + start / slope)
 
 
-def _spacings(wish: object) -> tuple[float, ...]:
-    listed = list(wish) if isinstance(wish, (list, tuple)) else [wish]
+def _spacings(spec: object) -> tuple[float, ...]:
+    listed = list(spec) if isinstance(spec, (list, tuple)) else [spec]
     if len(listed) > _MOST_SPACINGS:
         raise InputError(f"round must be at most {_MOST_SPACINGS} numbers; got {len(listed)}")
     return tuple(sorted(checked_spacing(one) for one in listed))

@@ -1,1 +1,1 @@
-"""Does the code deliver the epsilon that it claims?"""
+"""Checks that the code delivers the epsilon it claims."""

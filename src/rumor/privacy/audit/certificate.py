@@ -1,4 +1,4 @@
-"""The certificate of an audit: what was checked, what was found, what it can and cannot show."""
+"""The certificate of an audit: its checks, its findings, and what they can and cannot show."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Certificate:
         return all(finding.passed for _, finding in self.findings)
 
     def to_dict(self) -> dict[str, object]:
-        """The certificate as plain data."""
+        """Return the certificate as plain data."""
         facts = {key: getattr(self, key) for key in ("collection", "digest", "version", "python")}
         return {
             **facts,
@@ -65,7 +65,7 @@ class Certificate:
         }
 
     def table(self) -> str:
-        """The findings as text."""
+        """Return the findings as text."""
         from rumor.core.plain_text import aligned
 
         head = ["question", "part", "claimed", "found", "verdict"]
@@ -77,7 +77,7 @@ class Certificate:
         return f"{aligned(head, body, left=(0, 1))}\n{self.collection}: audit {verdict}"
 
     def to_html(self) -> str:
-        """The certificate as a page of its own."""
+        """Return the certificate as a page of its own."""
         rows = "".join(
             "<tr>"
             + "".join(
@@ -138,7 +138,7 @@ def certify(
     question: str | None = None,
     on_progress: Progress | None = None,
 ) -> Certificate:
-    """Audit every question of a collection, or one; with a command, that is the sampler."""
+    """Audit every question of `collection`, or one `question`; a `command` replaces the sampler."""
     source = None if seed is None else Seeded(seed)
     asked = collection.questions if question is None else [collection.question(question)]
     findings = [
@@ -165,8 +165,8 @@ def _findings(
     source: RandomSource | None,
     on_progress: Progress | None,
 ) -> list[Finding]:
-    mechanism: Mechanism = question.mechanism.without_labels()  # names make no difference
-    # Except to a program, which knows values by what the contract calls them.
+    mechanism: Mechanism = question.mechanism.without_labels()  # labels make no difference
+    # A program knows values by their labels.
     sampled = mechanism if command is None else question.mechanism
     sampler = None if command is None else external_sampler(command, sampled)
     found = [

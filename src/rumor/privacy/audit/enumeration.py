@@ -2,7 +2,7 @@
 
 `Mechanism.draw` is written as coins and uniform integers. Running it once for each way
 they can fall gives the exact output distribution of the code itself: no model of the code,
-no sampling error. The laws and the audit hold it to the channel that the mechanism claims.
+no sampling error. Tests and the audit compare it with the channel that the mechanism claims.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ T = TypeVar("T")
 
 
 class TooManyBranchesError(Exception):
-    """The tree of this draw has more leaves than `MAX_LEAVES`."""
+    """An error for a draw whose tree has more leaves than `MAX_LEAVES`."""
 
 
 class _UnfitError(Exception):
-    """An attempt that does not fit: another one would follow."""
+    """An attempt that does not fit, after which a draw would try again."""
 
 
 class EnumeratingDraws:
-    """Draws that follow a given path of choices and take the first branch beyond its end."""
+    """Draws that follow a given path of choices, then take the first branch each time."""
 
     def __init__(self, path: list[int], public: bytes) -> None:
         self._planned = path
@@ -47,14 +47,14 @@ class EnumeratingDraws:
         return choice
 
     def coin(self, threshold: int) -> bool:
-        """Both ways, weighted by the threshold."""
+        """Return one side of a coin, weighted by `threshold`."""
         assert 1 <= threshold < WORD, f"a coin's threshold lies in 1..2^64-1; got {threshold}"
         falls = self._choose(2) == 0
         self.weight *= Fraction(threshold if falls else WORD - threshold, WORD)
         return falls
 
     def below(self, bound: int) -> int:
-        """Each number, equally likely."""
+        """Return one of the numbers below `bound`, equally likely."""
         assert bound >= 1, f"a uniform integer needs a bound of at least 1; got {bound}"
         if bound > MAX_LEAVES:
             raise TooManyBranchesError
@@ -62,13 +62,13 @@ class EnumeratingDraws:
         return self._choose(bound)
 
     def public(self, count: int) -> bytes:
-        """Public bytes are not enumerated: a channel is stated for each of them on its own."""
+        """Return the fixed public bytes: a channel is stated for each value of them."""
         assert not self.taken, "public bytes must not depend on what was drawn before"
         assert count == len(self._public), f"drew {count} public bytes, not {len(self._public)}"
         return self._public
 
     def first(self, attempt: Callable[[], T], fits: Callable[[T], bool]) -> T:
-        """One attempt: those that fit share what was before it in their proportions."""
+        """Return one attempt; those that fit share the weight before them in proportion."""
         assert self.tried is None, "a draw tries once"
         self.tried = tuple(self.taken), self.weight
         found = attempt()
@@ -80,9 +80,9 @@ class EnumeratingDraws:
 def distribution(
     draw: Callable[[Draws], bytes], public: bytes = b"", max_leaves: int = MAX_LEAVES
 ) -> dict[bytes, Fraction]:
-    """The exact distribution of what `draw` returns, given its public bytes."""
+    """Return the exact distribution of the results of `draw`, given its public bytes."""
     result: dict[bytes, Fraction] = {}
-    # What fits among attempts after the same decisions, to be scaled to what these weigh.
+    # The reports of fitting attempts by the decisions before them, whose weight they share.
     fitting: dict[tuple[tuple[int, ...], Fraction], dict[bytes, Fraction]] = {}
     path: list[int] = []
     for _ in range(max_leaves):

@@ -1,15 +1,15 @@
-"""What one part of an audit found.
+"""The parts of an audit and their findings.
 
-Does the code deliver the epsilon it claims? Three independent ways to find out.
+Three independent parts check that the code delivers the epsilon it claims.
 
 - *Exact*: the loss that follows from the integer thresholds, by the mechanism's model; and
-  the model held to the code, by walking every branch of the reference draw of small siblings
+  the model compared with the code, by walking every branch of the reference draw of small siblings
   of the mechanism. It proves the model, not the random number generator.
 - *Black box*: a distinguishing game. Reports of two values are sampled; one half of the
   samples chooses the event that tells them apart best, the other half gives a lower bound on
   epsilon that holds with 99 % confidence (Clopper and Pearson). It catches a sampler that
   differs from its model; it cannot prove that none does.
-- *Over time*: the same game on whole transcripts of the longitudinal device.
+- *Over time*: the distinguishing game on whole transcripts of the longitudinal device.
 
 Any program that writes report bytes can stand in for the sampler, so clients in other
 languages are audited the same way.
@@ -35,7 +35,7 @@ from rumor.privacy.audit.enumeration import TooManyBranchesError, distribution
 
 @dataclass(frozen=True)
 class Finding:
-    """What one part of an audit found."""
+    """The result of one part of an audit."""
 
     part: str
     passed: bool
@@ -46,28 +46,27 @@ class Finding:
 
 Sampler = Callable[[object, int], Reports]
 CONFIDENCE = 0.99
-# Doubles: exact and claimed losses are compared after rounding to them.
+# Exact and claimed losses are compared as doubles.
 _EXACT_TOLERANCE = 1e-12
 _BATCH = 1 << 16
 # Branches of a draw worth walking here; the laws walk more.
 _LEAVES = 1500
-# Reports of a pilot that chooses which values to compare, and from which half of them on an
-# event is chosen by its bound.
+# Reports of the pilot that chooses which values to compare.
 _PILOT = 1 << 14
 
 
 class UnlikeItsModelError(Exception):
-    """The code of a reference draw and the model beside it disagree."""
+    """An error for a reference draw that disagrees with the model beside it."""
 
 
 def audit_exact(mechanism: Mechanism) -> Finding:
-    """The claimed epsilon against the thresholds, and the model against the code."""
+    """Check the claimed epsilon against the thresholds, and the model against the code."""
     claimed, worst, walked = mechanism.epsilon, 0.0, 0
     for small in (mechanism, *mechanism.examples()):
         if small.alphabet > _LEAVES:
             continue
         try:
-            # Equal descriptions are not equal code: the class is part of what is remembered.
+            # Equal descriptions are not equal code: the class is part of the cache key.
             loss = _enumerated_loss(type(small), small)
         except TooManyBranchesError:
             continue
@@ -91,7 +90,7 @@ def audit_exact(mechanism: Mechanism) -> Finding:
 
 @functools.lru_cache(maxsize=256)
 def _enumerated_loss(kind: type[Mechanism], mechanism: Mechanism) -> float:
-    """The largest log-ratio over all reports and pairs of values, from the code's own branches."""
+    """Return the largest log-ratio over reports and pairs of values, from the code's branches."""
     worst = 1.0
     for public in mechanism.publics():
         rows = []
@@ -119,7 +118,7 @@ def audit_samples(
     random: RandomSource | None = None,
     on_progress: Progress | None = None,
 ) -> Finding:
-    """The distinguishing game between values, on the bulk sampler or on another one."""
+    """Play the distinguishing game between two values, on the bulk sampler or on `sampler`."""
     source = System() if random is None else random
     draw = sampler or functools.partial(_bulk, mechanism, source)
     first, second = _far_apart(mechanism, draw)
@@ -148,7 +147,7 @@ def _bulk(mechanism: Mechanism, source: RandomSource, value: object, count: int)
 
 
 def _far_apart(mechanism: Mechanism, draw: Sampler) -> tuple[object, object]:
-    """Two values whose reports can be told apart as well as any; a pilot chooses among pairs."""
+    """Return the two values whose reports a pilot tells apart best."""
     pairs = mechanism.audit.pairs_to_compare()
     if len(pairs) == 1:
         return pairs[0]
@@ -166,7 +165,7 @@ def _far_apart(mechanism: Mechanism, draw: Sampler) -> tuple[object, object]:
 def distinguish(
     mechanism: Mechanism, one: Reports, other: Reports, first: object, second: object
 ) -> tuple[float, str]:
-    """A lower bound on epsilon from reports of two values, and the event that gave it.
+    """Return a lower bound on epsilon from reports of two values, and the event behind it.
 
     The event is chosen on one half of the reports and judged on the other half.
     """
@@ -183,10 +182,10 @@ Event = Callable[[Reports], NDArray[np.bool_]]
 def _model_events(
     mechanism: Mechanism, first: object, second: object, one: Reports, other: Reports
 ) -> list[Event]:
-    """Where the model says that the first value is likelier (Neyman and Pearson).
+    """Return events where the model finds the first value likelier (Neyman and Pearson).
 
-    How much likelier is read off these reports, once: an event must not move with the
-    reports that it is judged on.
+    The highest ratio is read off these reports, once: an event must not move with the reports that
+    it is judged on.
     """
     highest = max(
         mechanism.log_likelihood_ratio(part, first, second).max() for part in (one, other)
@@ -204,7 +203,7 @@ def _model_events(
 
 
 def _byte_events(one: Reports, other: Reports, most: int = 64) -> list[Event]:
-    """Single bits that the data themselves suggest: they find what no model foresees."""
+    """Return events of single bits that the data suggest, to find what no model foresees."""
     events: list[Event] = []
     for reports, against in ((one, other), (other, one)):
         ours = _bit_means(reports)
@@ -232,10 +231,10 @@ def _bit_event(bit: int, want: int) -> Event:
 def lower_bound(
     first: NDArray[np.bool_], second: NDArray[np.bool_], confidence: float = CONFIDENCE
 ) -> float:
-    """A loss that is below the true one with this confidence, from how often an event fell.
+    """Return a loss below the true one with this `confidence`, from how often an event fell.
 
-    Both the event and its opposite are looked at, in both directions, so each of the eight
-    one-sided bounds gets an eighth of the error.
+    The event and its opposite are tested in both directions, so each of the eight one-sided bounds
+    gets an eighth of the error.
     """
     from scipy.special import betaincinv
 
@@ -254,7 +253,7 @@ def lower_bound(
 def external_sampler(
     command: Sequence[str], mechanism: Mechanism, *, seconds: float = 600
 ) -> Sampler:
-    """Reports from a program: given a value and a count, it writes that many reports.
+    """Return a sampler that runs `command` with a value and a count, and reads its reports.
 
     Values are words of the command line: a number (or a label, where the number is the label of
     another value), a word, options with bars between them (none: a bar), PART=LABEL or key:number

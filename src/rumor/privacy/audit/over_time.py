@@ -29,7 +29,7 @@ def audit_over_time(
     random: RandomSource | None = None,
     on_progress: Progress | None = None,
 ) -> Finding:
-    """A lower bound on the loss of n reports, from so many devices of each of two values."""
+    """Return a lower bound on the loss of `reports` reports, from `people` devices per value."""
     (first, second), permanence = mechanism.audit.pairs_to_compare()[0], mechanism.permanence
     source = System() if random is None else random
     scores, lanes = [], []
@@ -59,7 +59,7 @@ def audit_over_time(
 def _best_bound(
     scores: list[Floats], lanes: list[NDArray[np.int64]], reports: int
 ) -> tuple[float, str]:
-    """The bound of the event that does best on the other half of the devices."""
+    """Return the bound of the event that does best on the other half of the devices."""
     one, other = scores
     training = np.concatenate([one[::2], other[::2]])
     # The extreme scores are rare and tell most: look at every one of the ends.

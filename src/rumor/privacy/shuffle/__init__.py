@@ -1,1 +1,1 @@
-"""What a crowd adds: the loss of a report that lies among others whose order nobody knows."""
+"""Privacy amplification by shuffling: the loss of a report that lies among others, unordered."""

@@ -35,7 +35,7 @@ Number = TypeVar("Number", float, Fraction)
 
 _UNIT = 2.0**-53
 _NODES_PER_DEVIATION = 16  # distance of the first factors, in standard deviations of the loss
-_GROWTH = 1 / 48  # distance of later factors, relative to their epsilon and to what is left of it
+_GROWTH = 1 / 48  # distance of later factors, relative to their epsilon and to the rest of it
 _LEAST_NODES = 48  # fewest factors between 1 and the largest one
 _STARTS = 1_500  # values of Q(A) from which the points of a product are followed
 _MOST_FACTOR = 1e300  # larger factors are left out: the last delta then stays above 0
@@ -43,14 +43,16 @@ _MOST_PEOPLE = 10**6  # a curve of more reports takes long, and fewer hide no mo
 
 
 @dataclass(frozen=True, eq=False)
-class Curve:
+class PrivacyCurve:
     """Points of a privacy curve, factors increasing; every factor and delta is an upper bound."""
 
     factors: Vector
     deltas: Vector
 
     @classmethod
-    def of_one_report(cls, blanket: Blanket, people: int, epsilon: float, faint: float) -> Curve:
+    def of_one_report(
+        cls, blanket: Blanket, people: int, epsilon: float, faint: float
+    ) -> PrivacyCurve:
         """Certify the curve of one report with this `blanket` among `people` reports in all.
 
         `epsilon` is the loss of the report alone. Points are left out where delta is so small that
@@ -72,13 +74,13 @@ class Curve:
         return cls._of_points(np.array(points))
 
     @classmethod
-    def _of_points(cls, points: Vector) -> Curve:
+    def _of_points(cls, points: Vector) -> PrivacyCurve:
         """Keep the points of the lower convex hull; a curve may leave points out."""
         factors, deltas = np.array(lower_hull(points.tolist())).T
         return cls(factors, deltas)
 
     @cached_property
-    def mirrored(self) -> Curve:
+    def mirrored(self) -> PrivacyCurve:
         """The curve with its mirrored points, from a factor of 0 on."""
         factors = np.nextafter(1 / self.factors, np.inf)
         exact = zip(map(Fraction, self.factors.tolist()), map(Fraction, self.deltas), strict=True)
@@ -91,10 +93,10 @@ class Curve:
         )
         return self._of_points(both)
 
-    def then(self, other: Curve) -> Curve:
-        """Multiply two curves: of reports that are changed one after the other."""
+    def compose(self, other: PrivacyCurve) -> PrivacyCurve:
+        """Multiply two curves, of reports that are changed one after the `other`."""
         first, second = self.mirrored, other.mirrored
-        # From below where the last point of either curve is active.
+        # Starts reach below the value where the last point of either curve is active.
         least = min(first._last_start / second.factors[-1], second._last_start) / 2
         small = np.geomspace(max(1e-300, least), 0.5, _STARTS)
         starts = np.concatenate([small, 1 - small[small > 1e-12]])
@@ -112,22 +114,22 @@ class Curve:
         whole = np.concatenate([found, ends])
         return self._of_points(whole[(whole[:, 0] >= 1) & (whole[:, 0] < _MOST_FACTOR)])
 
-    def repeated(self, reports: int) -> Curve:
-        """The curve of so many `reports` of one person in the same batch."""
+    def compose_times(self, reports: int) -> PrivacyCurve:
+        """Return the curve of `reports` reports of one person in one batch."""
         if reports == 1:
             return self
-        half = self.repeated(reports // 2)
-        twice = half.then(half)
-        return twice.then(self) if reports % 2 else twice
+        half = self.compose_times(reports // 2)
+        twice = half.compose(half)
+        return twice.compose(self) if reports % 2 else twice
 
-    def or_worse(self, other: Curve) -> Curve:
-        """A curve that holds where either of the two may hold: the larger delta of each factor."""
+    def upper_envelope(self, other: PrivacyCurve) -> PrivacyCurve:
+        """Return a curve above both: the larger delta at each factor."""
         factors = np.unique(np.concatenate([self.factors, other.factors]))
         deltas = [max(self._delta_at(x), other._delta_at(x)) for x in factors.tolist()]
-        return Curve(factors, np.array(deltas))
+        return PrivacyCurve(factors, np.array(deltas))
 
     def _delta_at(self, factor: float) -> float:
-        """The delta of the chord at this factor, rounded up."""
+        """Return the delta of the chord at this factor, rounded up."""
         place = int(np.searchsorted(self.factors, factor))
         if place == len(self.factors):
             return float(self.deltas[-1])
@@ -144,19 +146,19 @@ class Curve:
         return float((above - below) / (high - low))
 
     def _active(self, starts: Vector) -> NDArray[np.intp]:
-        """Which point gives the least E a + d for each `a`."""
+        """Return which point gives the least E a + d for each `a`."""
         crossings = -np.diff(self.deltas) / np.diff(self.factors)
         return np.searchsorted(-crossings, -starts)
 
 
 def _exp_up(epsilon: float) -> float:
-    """A double that is not below e^epsilon."""
+    """Return a double that is not below e^epsilon."""
     nearest = float(exp(epsilon))
     return math.nextafter(nearest, math.inf)
 
 
 def lower_hull(points: Iterable[tuple[Number, Number]]) -> list[tuple[Number, Number]]:
-    """The falling part of the lower convex hull of points (E, d), factors increasing."""
+    """Return the falling part of the lower convex hull of points (E, d), factors increasing."""
     kept: list[tuple[Number, Number]] = []
     for x, y in sorted(points):
         if kept and y >= kept[-1][1]:

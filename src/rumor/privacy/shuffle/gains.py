@@ -1,4 +1,4 @@
-"""The gain of one report: what it speaks for one value rather than for another.
+"""The gain of one report: how far it favours one value over another.
 
 With E = e^epsilon and n people, all of whose reports are drawn alike (mechanisms/blanket.py),
 
@@ -25,13 +25,13 @@ Atoms = dict[Fraction, Fraction]
 
 @dataclass(frozen=True)
 class Gains:
-    """The law of V as exact fractions; what its masses leave over is at 0."""
+    """The distribution of V as exact fractions; the mass that is left over lies at 0."""
 
     atoms: Atoms
 
     @classmethod
     def at(cls, blanket: Blanket, factor: Fraction) -> Gains:
-        """That of a mechanism, at E."""
+        """Return the gains of a mechanism with this `blanket` at E = `factor`."""
         atoms: Atoms = {}
         for part in blanket.parts:
             for value, weight in _largest(part, factor).items():
@@ -39,18 +39,18 @@ class Gains:
         return cls(atoms)
 
     @property
-    def alone(self) -> Fraction:
-        """E[V_+]: the exact delta of one report alone, and never less than that of a crowd."""
+    def local_delta(self) -> Fraction:
+        """E[V_+], the exact delta of one report alone, and never less than that of a batch."""
         return sum((v * weight for v, weight in self.atoms.items() if v > 0), Fraction(0))
 
     @property
-    def nothing(self) -> Fraction:
+    def zero_mass(self) -> Fraction:
         """The mass at 0 that the atoms leave over."""
         return 1 - sum(self.atoms.values(), Fraction(0))
 
 
 def _largest(part: BlanketPart, factor: Fraction) -> Atoms:
-    """A law that lies above those of all pairs, in convex order."""
+    """Return a distribution that lies above those of all pairs, in convex order."""
     laws: list[Atoms] = []
     for pair in part.pairs:
         law: Atoms = {}
@@ -58,23 +58,23 @@ def _largest(part: BlanketPart, factor: Fraction) -> Atoms:
             value = row.first - factor * row.second
             law[value] = law.get(value, Fraction(0)) + row.weight
         laws.append(law)
-    return laws[0] if len(laws) == 1 else _above(laws)
+    return laws[0] if len(laws) == 1 else _convex_upper_bound(laws)
 
 
-def _above(laws: Sequence[Atoms]) -> Atoms:
-    """The least such law, all of them having one mean and one mass.
+def _convex_upper_bound(laws: Sequence[Atoms]) -> Atoms:
+    """Return the least distribution above all `laws`, which have one mean and one mass.
 
-    What a law has beyond a level, E (V - level)_+, is convex in the level and decides the order. At
-    every value that a law can take (and at 0, so that one person's delta stays exact) the largest
-    counts; straight lines between these lie above all laws.
+    The mass beyond a level, E (V - level)_+, is convex in the level and decides the order. At every
+    value that any of them can take (and at 0, so that one person's delta stays exact) the largest
+    counts; straight lines between these lie above all of them.
     """
     levels = sorted({Fraction(0), *(value for law in laws for value in law)})
-    beyond = [max(_beyond(law, level) for law in laws) for level in levels]
+    beyond = [max(_mass_beyond(law, level) for law in laws) for level in levels]
     mass = sum(laws[0].values(), Fraction(0))
     slopes = [(b - a) / (y - x) for (x, a), (y, b) in pairwise(zip(levels, beyond, strict=True))]
     changes = pairwise([-mass, *slopes, Fraction(0)])
     return {level: after - before for level, (before, after) in zip(levels, changes, strict=True)}
 
 
-def _beyond(law: Atoms, level: Fraction) -> Fraction:
+def _mass_beyond(law: Atoms, level: Fraction) -> Fraction:
     return sum((w * (v - level) for v, w in law.items() if v > level), Fraction(0))

@@ -16,34 +16,34 @@ from rumor.core.types import Vector
 from rumor.privacy.shuffle.gains import Gains
 
 _FINE = 1 << 40
-# Steps that are tried beside each other: one of them suits all values well.
+# Steps that are tried at each size: one of them suits all values well.
 _TRIES = 64
 
 
 @dataclass(frozen=True)
 class Tilt:
-    """The law e^(tV) P / Z at which a gain is 0 on average, in doubles: to choose lattices by.
+    """The distribution e^(tV) P / Z at which a gain is 0 on average, in doubles.
 
-    Whatever is chosen by it gives a valid bound.
+    It only chooses lattices: any choice gives a valid bound.
     """
 
     rate: float
-    """t"""
+    """The rate t."""
     values: Vector
     masses: Vector
-    """The tilted ones of the values; the rest is at 0."""
+    """The tilted masses of the values; the rest is at 0."""
 
     @property
     def variance(self) -> float:
-        """Of one gain."""
+        """The variance of one gain."""
         return float((self.masses * self.values**2).sum())
 
     @classmethod
     def of(cls, gains: Gains) -> Tilt:
-        """By bisection: the tilted mean grows with t."""
+        """Find the tilt by bisection: the tilted mean grows with t."""
         values = np.array([float(value) for value in gains.atoms])
         masses = np.array([float(weight) for weight in gains.atoms.values()])
-        largest, nothing = float(values.max()), float(gains.nothing)
+        largest, nothing = float(values.max()), float(gains.zero_mass)
 
         def tilted(rate: float) -> Vector:
             return np.asarray(masses * np.exp(rate * (values - largest)))
@@ -66,12 +66,12 @@ class Lattice:
 
     step: Fraction
     masses: dict[int, Fraction]
-    """By the multiple; they sum to 1."""
+    """The masses by multiple of the step; they sum to 1."""
 
     @classmethod
     def of(cls, gains: Gains, step: Fraction) -> Lattice:
-        """The gains, each split."""
-        masses = {0: gains.nothing}
+        """Return the gains on the lattice, each split onto two multiples of `step`."""
+        masses = {0: gains.zero_mass}
         for value, weight in gains.atoms.items():
             place = value / step
             below = math.floor(place)
@@ -83,7 +83,7 @@ class Lattice:
 
 
 def chosen_step(gains: Gains, tilt: Tilt, people: int, finest: float, dearest: float) -> Fraction:
-    """The coarsest step whose splits cost delta at most this part of itself, or the finest allowed.
+    """Return the coarsest step whose splits cost delta at most `dearest` of itself, or `finest`.
 
     A split adds variance, and n t^2 / 2 times that to the logarithm of delta. Steps are tried that
     put one of the weightiest values onto the lattice.
@@ -111,6 +111,6 @@ def chosen_step(gains: Gains, tilt: Tilt, people: int, finest: float, dearest: f
 
 
 def _parts(least: float) -> range:
-    """Into how many steps a value may be divided, up to steps of half the size."""
+    """Return how many steps a value may be divided into, down to steps of half the size."""
     first = math.ceil(least)
     return range(first, 2 * first, math.ceil(first / _TRIES))

@@ -20,14 +20,14 @@ import numpy as np
 
 from rumor.core.exact import round_up, sum_up
 from rumor.core.types import Vector
-from rumor.privacy.shuffle.curve import Curve, lower_hull
+from rumor.privacy.shuffle.curve import PrivacyCurve, lower_hull
 
 _UNIT = 2.0**-53
 _STEPS_PER_DEVIATION = 32  # fineness of the grid, at least
 _MOST_GRID = 1 << 16  # places that a curve may be put on
 _MOST_PLACES = 8_192  # longer distributions are put on a grid twice as coarse
 _FAINT_LOW = 1e-15  # mass at the lower end that moves up to where the distribution is cut
-_FAINT_HIGH = 1e-9  # the same at the upper end, which becomes infinite: a part of delta
+_FAINT_HIGH = 1e-9  # part of delta at the upper end that moves to infinity
 _BISECTIONS = 60
 
 
@@ -42,10 +42,10 @@ class LossDistribution:
     infinite: float
 
     @classmethod
-    def of_curve(cls, curve: Curve, delta: float) -> LossDistribution:
-        """The distribution of a curve, on a grid that suits its spread.
+    def of_curve(cls, curve: PrivacyCurve, delta: float) -> LossDistribution:
+        """Return the distribution of a curve, on a grid that suits its spread.
 
-        What is faint beside `delta` is cut off before there is a grid, which would be too long.
+        Faint parts beside `delta` are cut off before there is a grid, which would be too long.
         """
         exact = [
             (Fraction(factor), Fraction(delta))
@@ -86,7 +86,7 @@ class LossDistribution:
         return cls(step, int(below.min()), whole * (1 + (len(losses) + 8) * _UNIT), infinite)
 
     def plus(self, other: LossDistribution, delta: float) -> LossDistribution:
-        """The losses of two independent batches; `delta` is the probability that matters."""
+        """Return the losses of two independent batches; only probabilities near `delta` matter."""
         one, two = self, other
         while one.step < two.step:
             one = one._coarser()
@@ -100,23 +100,23 @@ class LossDistribution:
             found = found._coarser()
         return found
 
-    def times(self, batches: int, delta: float) -> LossDistribution:
-        """The losses of so many `batches` of one kind."""
+    def repeat(self, batches: int, delta: float) -> LossDistribution:
+        """Return the losses of `batches` batches of one kind."""
         if batches == 1:
             return self
-        half = self.times(batches // 2, delta)
+        half = self.repeat(batches // 2, delta)
         twice = half.plus(half, delta)
         return twice.plus(self, delta) if batches % 2 else twice
 
     def delta_at(self, epsilon: float) -> float:
-        """At least the delta of all batches together at this epsilon."""
+        """Return at least the delta of all batches together at this epsilon."""
         losses = (self.first + np.arange(len(self.masses))) * self.step
         parts = self.masses * -np.expm1(np.minimum(epsilon - losses, 0.0))
         whole = float(parts.sum()) + self.infinite
         return whole * (1 + (len(parts) + 16) * _UNIT)
 
     def epsilon_at(self, delta: float) -> float:
-        """The least epsilon whose delta is at most this one; infinite where there is none."""
+        """Return the least epsilon with at most this `delta`; infinite if there is none."""
         if self.infinite * (1 + 32 * _UNIT) >= delta:
             return math.inf
         low, high = 0.0, max(0.0, (self.first + len(self.masses)) * self.step)
@@ -137,7 +137,7 @@ class LossDistribution:
         return LossDistribution(self.step, self.first + low, kept, infinite)
 
     def _coarser(self) -> LossDistribution:
-        """The same losses on a grid of twice the step: odd multiples are split."""
+        """Return these losses on a grid of twice the step: odd multiples are split."""
         masses, first = self.masses, self.first
         if first % 2:
             masses, first = np.concatenate([[0.0], masses]), first - 1
@@ -151,17 +151,17 @@ class LossDistribution:
 
 
 def _faint_ends(masses: Vector, delta: float) -> tuple[int, int]:
-    """The first place and the end of what is not faint, at least one place."""
+    """Return the first place and the end of what is not faint, at least one place."""
     low = int(np.searchsorted(np.cumsum(masses), _FAINT_LOW))
     high = len(masses) - int(np.searchsorted(np.cumsum(masses[::-1]), _FAINT_HIGH * delta))
     return (low, high) if low < high else (0, len(masses))
 
 
-def composed_epsilon(parts: Sequence[tuple[Curve, int]], delta: float) -> float:
-    """The epsilon, at this delta, of batches of some curves: each curve with its number of them."""
+def composed_epsilon(parts: Sequence[tuple[PrivacyCurve, int]], delta: float) -> float:
+    """Return the epsilon at `delta` of all batches, given each curve with its number of batches."""
     whole: LossDistribution | None = None
     for curve, batches in parts:
-        own = LossDistribution.of_curve(curve, delta).times(batches, delta)
+        own = LossDistribution.of_curve(curve, delta).repeat(batches, delta)
         whole = own if whole is None else whole.plus(own, delta)
     assert whole is not None
     return whole.epsilon_at(delta)

@@ -28,7 +28,7 @@ dt { font-weight: 600; overflow-wrap: anywhere; } dd { margin: 0; overflow-wrap:
 
 
 def page(statement: Statement, style: str) -> str:
-    """The page as HTML; `style` is that of the other pages."""
+    """Return the statement as HTML, in the `style` of the other pages."""
     sections = "".join(_section(section) for section in statement.sections)
     consents = "".join(
         f'<section class="consent card" lang="{each.language}"><h2>{escape(each.title)}</h2>'

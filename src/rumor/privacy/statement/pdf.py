@@ -1,4 +1,4 @@
-"""A statement as PDF: set in lines here, drawn by what draws the charts.
+"""A statement as PDF: set in lines here, drawn by the library that draws the charts.
 
 A sheet of A4; where that is too little it is longer. Letters come from the fonts of the machine,
 so a consent text in Japanese or Chinese needs a font that has them.
@@ -20,13 +20,13 @@ _FONTS = "Inter, Liberation Sans, Arial, Helvetica, Noto Sans CJK JP, Noto Sans 
 
 
 def pdf(statement: Statement) -> bytes:
-    """The statement as the bytes of a PDF file."""
+    """Return the statement as the bytes of a PDF file."""
     convert = import_optional("vl_convert", "a PDF")
     return bytes(convert.svg_to_pdf(svg(statement)))
 
 
 def svg(statement: Statement) -> str:
-    """The sheet as SVG, a text element for each line."""
+    """Return the sheet as SVG, a text element for each line."""
     drawn, height = [], _MARGIN
     for text, size, weight, indent, gap in _lines(statement):
         height += gap + size * _LEADING
@@ -43,7 +43,7 @@ def svg(statement: Statement) -> str:
 
 
 _Line = tuple[str, float, int, float, float]
-"""Text, size, weight, indent, and the gap above."""
+"""The text, size, weight and indent of a line, and the gap above it."""
 
 
 def _lines(statement: Statement) -> Iterator[_Line]:
@@ -64,14 +64,14 @@ def _lines(statement: Statement) -> Iterator[_Line]:
 def _set(
     text: str, size: float, weight: int, *, indent: float = 0.0, gap: float = 0.0
 ) -> Iterator[_Line]:
-    """A paragraph in lines that fit."""
+    """Yield a paragraph in lines that fit."""
     room = (_WIDE - 2 * _MARGIN - indent) / size
     for place, line in enumerate(_broken(text, room)):
         yield line, size, weight, indent, gap if place == 0 else 0.0
 
 
 def _broken(text: str, room: float) -> Iterator[str]:
-    """Lines no wider than the room, in ems: broken at spaces, within what has none."""
+    """Yield lines of at most `room` ems, broken at spaces or within what has none."""
     line, wide = "", 0.0
     for word in _pieces(text):
         more = sum(map(_em, word))
@@ -84,7 +84,7 @@ def _broken(text: str, room: float) -> Iterator[str]:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Where a line may end: after spaces, around wide characters, and within long words."""
+    """Yield pieces that end where a line may: after spaces, at wide letters, in long words."""
     piece = ""
     for character in text:
         wide = unicodedata.east_asian_width(character) in "WF"
@@ -100,7 +100,7 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def _em(character: str) -> float:
-    """About how wide a character is, rather too wide than too narrow."""
+    """Return about how wide a character is, rather too wide than too narrow."""
     if unicodedata.east_asian_width(character) in "WF":
         return 1.0
     if character in " .,:;'|!()[]ijltfI-":

@@ -1,8 +1,8 @@
 """An entry for public registries of deployments: the parameters, where they can be checked.
 
 The fields are those that registries of differential privacy ask for: who, what for, which model,
-which unit is protected, epsilon for one report and in all, delta, and how to verify it. What only
-the operator knows is left empty for them to fill in.
+which unit is protected, epsilon for one report and in total, delta, and how to verify them. Fields
+that only the operator knows are left empty.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rumor.privacy.promise import collection_promise
 def registry_entry(
     collection: Collection, audit: Mapping[str, Any] | None = None
 ) -> dict[str, object]:
-    """The entry as plain data."""
+    """Return the entry of `collection` as plain data."""
     promise = collection_promise(collection)
     return {
         "schema": "rumor registry entry 1",
@@ -33,8 +33,8 @@ def registry_entry(
         "definition": "pure differential privacy",
         "delta": 0,
         "unit": "one person, all their reports to this collection",
-        "epsilon_total": _bounded(promise.most),
-        "epsilon_series": _bounded(promise.ceiling),
+        "epsilon_total": _json_epsilon(promise.most),
+        "epsilon_series": _json_epsilon(promise.ceiling),
         "admission": collection.admission,
         "questions": [
             {
@@ -43,7 +43,7 @@ def registry_entry(
                 "kind": question.kind,
                 "mechanism": question.mechanism.name,
                 "epsilon_report": costs.one,
-                "epsilon_total": _bounded(costs.most),
+                "epsilon_total": _json_epsilon(costs.most),
                 "reports_per_person": question.reports_per_person,
                 "rounds": costs.rounds,
                 "retention_days": question.retention_days,
@@ -59,6 +59,6 @@ def registry_entry(
     }
 
 
-def _bounded(epsilon: float) -> float | None:
-    """A loss as JSON has it; None where it has no limit."""
+def _json_epsilon(epsilon: float) -> float | None:
+    """Return a loss as JSON holds it: None if it has no limit."""
     return None if math.isinf(epsilon) else epsilon

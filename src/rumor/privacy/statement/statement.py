@@ -1,6 +1,6 @@
-"""What respondents are told before they answer, in the languages of the answer page.
+"""The statement of a collection for respondents, in the languages of the answer page.
 
-What a collection does with people's answers, for whoever has to decide on it.
+It says what a collection does with people's answers, for whoever has to decide on it.
 
 One statement, in sections; pages and files only lay it out. Every number is the contract's or
 that of the promise; an audit is believed only if it is of this very contract.
@@ -25,7 +25,7 @@ from rumor.core.files import PathLike, readable
 from rumor.core.plain_text import one_line, wrapped
 from rumor.kinds import KINDS
 from rumor.privacy.promise import CollectionPromise, QuestionPromise, collection_promise
-from rumor.privacy.sentences import believed, consequence, odds_factor
+from rumor.privacy.sentences import consequence, odds_factor, posterior_bound
 
 _WORDS = Path(__file__).with_name("words.json")
 
@@ -39,24 +39,24 @@ class Consent:
 
     @property
     def name(self) -> str:
-        """What the language calls itself."""
+        """The language's own name."""
         return words()[self.language]["name"]
 
     @property
     def title(self) -> str:
-        """What stands above the lines."""
+        """The heading above the lines."""
         return words()[self.language]["title"]
 
 
 @functools.cache
 def words() -> Mapping[str, Mapping[str, str]]:
-    """The sentences, language by language."""
+    """Return the sentences, language by language."""
     found: Mapping[str, Mapping[str, str]] = json.loads(_WORDS.read_text(encoding="utf-8"))
     return found
 
 
 def consent(collection: Collection, promise: CollectionPromise, language: str) -> Consent:
-    """What a person agrees to; of several questions, the dearest report and the longest keeping."""
+    """Return the consent text in `language`, for the largest loss and longest retention."""
     said = words()[language]
     one = max(question.one for question in promise.questions)
     kept = [question.retention_days for question in collection.questions]
@@ -65,11 +65,13 @@ def consent(collection: Collection, promise: CollectionPromise, language: str) -
         said["who"].format(contact=collection.contact, name=collection.name),
         said["how"],
         said["one"].format(
-            factor=f"{odds_factor(one):,.3g}", epsilon=f"{one:.4g}", percent=_even(one)
+            factor=f"{odds_factor(one):,.3g}", epsilon=f"{one:.4g}", percent=_even_guess(one)
         ),
     ]
     if promise.most > one:
-        lines.append(said["all"].format(percent=_even(promise.most), epsilon=_number(promise.most)))
+        lines.append(
+            said["all"].format(percent=_even_guess(promise.most), epsilon=_number(promise.most))
+        )
     lines += [
         said["kept_open"] if days is None else said["kept"].format(days=f"{days:,}"),
         said["hidden"],
@@ -79,9 +81,9 @@ def consent(collection: Collection, promise: CollectionPromise, language: str) -
     return Consent(language, tuple(lines))
 
 
-def _even(epsilon: float) -> str:
-    """What an even guess becomes at most."""
-    return f"{100 * believed(0.5, min(epsilon, 700)):.3g}%"
+def _even_guess(epsilon: float) -> str:
+    """Return the largest probability that an even guess can reach."""
+    return f"{100 * posterior_bound(0.5, min(epsilon, 700)):.3g}%"
 
 
 def _number(epsilon: float) -> str:
@@ -102,7 +104,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Statement:
-    """Everything there is to say, in the order in which it is read."""
+    """The sections and consent texts of a statement, in reading order."""
 
     title: str
     lead: str
@@ -110,7 +112,7 @@ class Statement:
     consents: tuple[Consent, ...]
 
     def to_text(self) -> str:
-        """The statement as plain text."""
+        """Return the statement as plain text."""
         lines = [self.title, wrapped(self.lead)]
         for section in self.sections:
             lines += ["", section.heading]
@@ -127,7 +129,7 @@ def statement(
     audit: Mapping[str, Any] | None = None,
     languages: Sequence[str] | None = None,
 ) -> Statement:
-    """The statement of a collection, with the findings of an audit and consent texts."""
+    """Return the statement of a collection, with the findings of an audit and consent texts."""
     promise = collection_promise(collection)
     asked = tuple(languages) if languages else tuple(words())
     for language in asked:
@@ -137,24 +139,24 @@ def statement(
         "Answers are randomised on each person's own device before anything is sent (local "
         "differential privacy). Neither the collector nor an analyst ever holds an answer.",
         (
-            _asked(collection, promise),
-            _stored(collection),
-            _protected(collection, promise),
-            _not_protected(collection, promise),
-            _checked(collection, audit),
+            _questions_section(collection, promise),
+            _storage_section(collection),
+            _protection_section(collection, promise),
+            _limits_section(collection, promise),
+            _audit_section(collection, audit),
         ),
         tuple(consent(collection, promise, language) for language in asked),
     )
 
 
 def read_audit(path: PathLike, collection: Collection) -> Mapping[str, Any]:
-    """The certificate that `rumor audit --certificate audit.json` wrote of this collection."""
+    """Return the certificate of this collection that `rumor audit --certificate` wrote."""
     with readable("an audit's certificate", path):
         text = Path(path).read_text(encoding="utf-8")
     try:
         found = json.loads(text)
         digest = found["digest"]
-        _checked(collection, found)  # everything that is said of it is there
+        _audit_section(collection, found)  # raises if a member is missing
     except (ValueError, KeyError, TypeError):
         raise InputError(
             f"an audit must be a certificate as data (rumor audit --certificate audit.json); "
@@ -169,8 +171,10 @@ def read_audit(path: PathLike, collection: Collection) -> Mapping[str, Any]:
     return certificate
 
 
-def _asked(collection: Collection, promise: CollectionPromise) -> Section:
-    paragraphs = [] if (part := promise.asked()) is None else [f"Each person is asked {part}."]
+def _questions_section(collection: Collection, promise: CollectionPromise) -> Section:
+    paragraphs = (
+        [] if (part := promise.questions_in_words()) is None else [f"Each person is asked {part}."]
+    )
     facts = tuple(
         (question.id, _question(question, costs))
         for question, costs in zip(collection.questions, promise.questions, strict=True)
@@ -186,10 +190,10 @@ def _question(question: Question, costs: QuestionPromise) -> str:
         few = ", ".join(one_line(label) for label in labels[:_LABELS_SHOWN])
         answers = f"{few}, and {len(labels) - _LABELS_SHOWN:,} more"
         answers = answers if len(labels) > _LABELS_SHOWN else few
-    return f"{question.text or 'no text'} (answers: {answers}; asked {costs.asked()})"
+    return f"{question.text or 'no text'} (answers: {answers}; asked {costs.repetition_in_words()})"
 
 
-def _stored(collection: Collection) -> Section:
+def _storage_section(collection: Collection) -> Section:
     named = "that its token gives it" if collection.issuer is not None else "drawn at random"
     paragraphs = [
         f"Of each answer the collector stores the noisy report, an id {named}, so that none is "
@@ -211,17 +215,17 @@ def _stored(collection: Collection) -> Section:
         )
         for question in collection.questions
     )
-    return Section("What is stored, and for how long", tuple(paragraphs), _once(facts))
+    return Section("What is stored, and for how long", tuple(paragraphs), _merge_facts(facts))
 
 
-def _protected(collection: Collection, promise: CollectionPromise) -> Section:
+def _protection_section(collection: Collection, promise: CollectionPromise) -> Section:
     whole = consequence(promise.most)
     paragraphs = [
         f"The whole survey costs {promise.in_words()}. After all of it, {whole}",
         "This holds against everybody who sees the reports, whatever else they know, and does not "
         "depend on keeping anything secret but the device's own.",
     ]
-    if (joined := promise.joined()) is not None:
+    if (joined := promise.linking_in_words()) is not None:
         paragraphs.append(joined)
     if collection.series_epsilon is not None:
         paragraphs.append(
@@ -229,18 +233,20 @@ def _protected(collection: Collection, promise: CollectionPromise) -> Section:
             f"without their consent."
         )
     facts = tuple((costs.question, costs.in_words()) for costs in promise.questions)
-    return Section("What anybody can learn about one person", tuple(paragraphs), _once(facts))
+    return Section(
+        "What anybody can learn about one person", tuple(paragraphs), _merge_facts(facts)
+    )
 
 
-def _once(facts: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
-    """What is true of several questions, said once."""
+def _merge_facts(facts: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    """Return the facts with equal values put together under all their names."""
     names: dict[str, list[str]] = {}
     for name, value in facts:
         names.setdefault(value, []).append(name)
     return tuple((", ".join(each), value) for value, each in names.items())
 
 
-def _not_protected(collection: Collection, promise: CollectionPromise) -> Section:
+def _limits_section(collection: Collection, promise: CollectionPromise) -> Section:
     def lines() -> Iterator[str]:
         yield "That somebody takes part, and when: the network and the collector see it."
         yield "Anything that the operator keeps beside reports, addresses among them."
@@ -264,7 +270,7 @@ def _not_protected(collection: Collection, promise: CollectionPromise) -> Sectio
     return Section("What is not protected", tuple(lines()))
 
 
-def _checked(collection: Collection, audit: Mapping[str, Any] | None) -> Section:
+def _audit_section(collection: Collection, audit: Mapping[str, Any] | None) -> Section:
     facts = [
         ("contact", collection.contact),
         ("contract", collection.digest),

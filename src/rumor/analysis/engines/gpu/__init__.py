@@ -1,1 +1,1 @@
-"""The engine of one graphics card: reports stay packed in its memory, and updates run there."""
+"""The engine of one GPU: reports stay packed in its memory, and updates run there."""

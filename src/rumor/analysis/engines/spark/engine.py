@@ -1,4 +1,4 @@
-"""The engine of a cluster: Spark moves parts, states and sums; the loops are the local ones.
+"""The Spark engine: a cluster moves partitions, states and sums, with the local loops.
 
 A worker reads the row groups it is given with the very code of the local engine, folds them,
 and sends back one small result; these are merged in the order of the parts, in two steps where
@@ -20,18 +20,27 @@ from typing import Any, Generic, Protocol, Self, runtime_checkable
 from pyspark import RDD, Accumulator, Broadcast, SparkContext, StorageLevel
 
 from rumor import __version__
-from rumor.analysis.engines.base import Batch, Fold, Join, M, P, Part, R, S, Source, Split
-from rumor.analysis.engines.kept import gathered
+from rumor.analysis.engines.base import (
+    Batch,
+    Fold,
+    Join,
+    M,
+    P,
+    Partition,
+    R,
+    ReportSource,
+    S,
+    Split,
+)
+from rumor.analysis.engines.kept import merge_batches
 from rumor.analysis.engines.spark.job import Done, Status, Watch, run
-from rumor.analysis.engines.spark.session import SPARK_ERRORS, sentence, start_context
+from rumor.analysis.engines.spark.session import SPARK_ERRORS, spark_error, start_context
 from rumor.core.errors import InputError, format_value
 from rumor.core.types import Progress
 
-# Tasks for each processor: enough that the slowest ones even out, and that progress shows.
-# But a task has its price, so it should have at least so many reports to go through.
-_TASKS = 4
-_TASK_ROWS = 2_000_000
-# More results than this are merged on workers before they come here, so many at a time.
+_TASKS = 4  # per processor: enough that slow tasks even out and that progress shows
+_TASK_ROWS = 2_000_000  # fewest reports of a task, which has a cost of its own
+# More results than this are merged on workers first, in groups of this size.
 _MERGED = 64
 # A worker process has loaded what it needs after this many tasks.
 _LOADING_TASKS = 2
@@ -40,7 +49,7 @@ _tasks_done = 0
 
 @dataclass(frozen=True)
 class Outcome(Generic[M]):
-    """The result of one task, or why a part of it was refused."""
+    """The result of one task, or why a partition of it was refused."""
 
     task: int
     result: M
@@ -50,18 +59,18 @@ class Outcome(Generic[M]):
 
 @dataclass(frozen=True)
 class SentFold(Generic[M]):
-    """A fold as workers are sent it."""
+    """A fold in the form that workers get it."""
 
     function: Callable[[Batch, Any], M]
     merge: Callable[[M, M], M]
     empty: M
     state: Broadcast[Any]
     job: str
-    told: Accumulator[list[Done]]
+    progress: Accumulator[list[Done]]
     version: str = __version__
 
-    def of_parts(self, task: int, parts: Iterable[tuple[int, Part]]) -> Iterator[Outcome[M]]:
-        """Fold the parts of one task."""
+    def of_parts(self, task: int, parts: Iterable[tuple[int, Partition]]) -> Iterator[Outcome[M]]:
+        """Fold the partitions of one task."""
         result = self.empty
         for number, part in parts:
             read = 0
@@ -71,15 +80,15 @@ class SentFold(Generic[M]):
                     read += batch.reports.nbytes
                     result = self.merge(result, self.function(batch, self.state.value))
             except InputError as problem:
-                self.told.add([Done(self.job, number, 0, read, str(problem))])
+                self.progress.add([Done(self.job, number, 0, read, str(problem))])
                 yield Outcome(task, self.empty, number, str(problem))
                 return
-            self.told.add([Done(self.job, number, part.rows, read)])
+            self.progress.add([Done(self.job, number, part.rows, read)])
         yield Outcome(task, result)
-        _settle()
+        _freeze_garbage()
 
     def of_batches(self, task: int, batches: Iterable[Batch]) -> Iterator[Outcome[M]]:
-        """Fold the batches of one task, which is a part of its own."""
+        """Fold the batches of one task, which is a partition of its own."""
         result, rows, read = self.empty, 0, 0
         try:
             self._require_version()
@@ -87,12 +96,12 @@ class SentFold(Generic[M]):
                 rows, read = rows + len(batch.reports), read + batch.reports.nbytes
                 result = self.merge(result, self.function(batch, self.state.value))
         except InputError as problem:
-            self.told.add([Done(self.job, task, 0, read, str(problem))])
+            self.progress.add([Done(self.job, task, 0, read, str(problem))])
             yield Outcome(task, self.empty, task, str(problem))
             return
-        self.told.add([Done(self.job, task, rows, read)])
+        self.progress.add([Done(self.job, task, rows, read)])
         yield Outcome(task, result)
-        _settle()
+        _freeze_garbage()
 
     def _require_version(self) -> None:
         if self.version != __version__:
@@ -105,10 +114,10 @@ class SentFold(Generic[M]):
         """Merge the outcomes of neighbouring tasks, in their order."""
         ordered = sorted((outcome for _, outcome in outcomes), key=lambda outcome: outcome.task)
         if ordered:
-            yield self.merged(ordered)
+            yield self.merge_outcomes(ordered)
 
-    def merged(self, ordered: Sequence[Outcome[M]]) -> Outcome[M]:
-        """All of them in one; the first refusal stands for all."""
+    def merge_outcomes(self, ordered: Sequence[Outcome[M]]) -> Outcome[M]:
+        """Return all outcomes merged into one; the first refusal stands for all."""
         result, task = self.empty, ordered[0].task
         for outcome in ordered:
             if outcome.problem is not None:
@@ -126,24 +135,24 @@ class SparkSource(Protocol):
 
     @property
     def rows(self) -> int:
-        """How many there are; 0 where that is not known."""
+        """The number of reports; 0 if it is not known."""
         ...
 
-    def parts(self) -> Sequence[Part]:
-        """For other engines: there is nothing for them."""
+    def parts(self) -> Sequence[Partition]:
+        """Refuse: no other engine can read these reports."""
         ...
 
     def outcomes(self, fold: SentFold[M]) -> RDD[Outcome[M]]:
-        """One outcome for each task."""
+        """Return one outcome for each task."""
         ...
 
     def batches(self) -> RDD[Batch]:
-        """The batches, spread over the cluster."""
+        """Return the batches, spread over the cluster."""
         ...
 
 
 class SparkEngine:
-    """Folds on a Spark cluster, or on this machine's processors through Spark.
+    """An engine that folds on a Spark cluster, or on this machine's processors through Spark.
 
     Takes a SparkSession or a SparkContext that exists; `SparkEngine.start` makes one.
     `on_status` is called now and then with how far a job is.
@@ -159,15 +168,17 @@ class SparkEngine:
     def start(
         cls, master: str | None = None, *, on_status: Callable[[Status], None] | None = None
     ) -> Iterator[Self]:
-        """An engine on a new context, which ends with the block."""
+        """Yield an engine on a new context, which ends with the block."""
         context = start_context(master)
         try:
             yield cls(context, on_status=on_status)
         finally:
             context.stop()
 
-    def fold(self, source: Source, fold: Fold[S, M], on_progress: Progress | None = None) -> M:
-        """The merged results; see `rumor.analysis.engines.base.Engine`."""
+    def fold(
+        self, source: ReportSource, fold: Fold[S, M], on_progress: Progress | None = None
+    ) -> M:
+        """Return the merged results; see `rumor.analysis.engines.base.Engine`."""
         spread = self._spread(source)
         watch = Watch(self.context, spread.rows)
 
@@ -179,12 +190,14 @@ class SparkEngine:
 
         broadcast = self.context.broadcast(fold.state)
         try:
-            sent = SentFold(fold.function, fold.merge, fold.empty, broadcast, watch.job, watch.told)
+            sent = SentFold(
+                fold.function, fold.merge, fold.empty, broadcast, watch.job, watch.progress
+            )
             quiet = on_progress is None and self.on_status is None
             outcomes = run(
                 self.context,
                 "rumor: fold over reports",
-                lambda: _collected(sent, spread.outcomes(sent)),
+                lambda: _collect_outcomes(sent, spread.outcomes(sent)),
                 watch,
                 None if quiet else show,
             )
@@ -196,14 +209,16 @@ class SparkEngine:
             raise InputError(str(done[first].problem))
         if not outcomes:
             return fold.empty
-        total = sent.merged(outcomes)
+        total = sent.merge_outcomes(outcomes)
         if total.problem is not None:
             raise InputError(total.problem)
         return total.result
 
     @contextmanager
-    def keep(self, source: Source, prepare: Callable[[Batch], Batch]) -> Iterator[Source]:
-        """The prepared batches in Spark's cache: in memory, and on disk where that is short."""
+    def keep(
+        self, source: ReportSource, prepare: Callable[[Batch], Batch]
+    ) -> Iterator[ReportSource]:
+        """Yield the prepared batches in Spark's cache: in memory, or on disk if that is short."""
         kept = self._spread(source).batches().mapPartitions(_Prepare(prepare))
         kept.persist(StorageLevel.MEMORY_AND_DISK)
         try:
@@ -212,7 +227,7 @@ class SparkEngine:
             kept.unpersist()
 
     def regroup(self, parts: Sequence[P], split: Split[P], join: Join[R], buckets: int) -> list[R]:
-        """By one shuffle."""
+        """Regroup by one shuffle."""
         if not parts:
             return [join([]) for _ in range(buckets)]
 
@@ -230,7 +245,7 @@ class SparkEngine:
         assert found is not None  # only a fold is ever decided before its end
         return found
 
-    def _spread(self, source: Source) -> SparkSource:
+    def _spread(self, source: ReportSource) -> SparkSource:
         if isinstance(source, SparkSource):
             return source
         parts, processors = source.parts(), self.context.defaultParallelism
@@ -241,26 +256,26 @@ class SparkEngine:
 
 @dataclass(frozen=True)
 class _PartsOnSpark:
-    """Parts that workers read themselves."""
+    """Partitions that workers read themselves."""
 
     context: SparkContext
-    _parts: Sequence[Part]
+    _parts: Sequence[Partition]
     tasks: int
 
     @property
     def rows(self) -> int:
         return sum(part.rows for part in self._parts)
 
-    def parts(self) -> Sequence[Part]:
+    def parts(self) -> Sequence[Partition]:
         return self._parts
 
     def outcomes(self, fold: SentFold[M]) -> RDD[Outcome[M]]:
-        return self._numbered().mapPartitionsWithIndex(fold.of_parts)
+        return self._numbered_partitions().mapPartitionsWithIndex(fold.of_parts)
 
     def batches(self) -> RDD[Batch]:
-        return self._numbered().flatMap(_batches_of)
+        return self._numbered_partitions().flatMap(_batches_of)
 
-    def _numbered(self) -> RDD[tuple[int, Part]]:
+    def _numbered_partitions(self) -> RDD[tuple[int, Partition]]:
         return self.context.parallelize(list(enumerate(self._parts)), self.tasks)
 
 
@@ -271,16 +286,18 @@ class KeptOnSpark:
     rdd: RDD[Batch]
     rows: int = 0
 
-    def parts(self) -> Sequence[Part]:
-        """None of them are here."""
-        raise InputError("reports that the Spark engine keeps are for its folds alone")
+    def parts(self) -> Sequence[Partition]:
+        """Refuse: no other engine can read these reports."""
+        raise InputError(
+            "reports kept by the Spark engine are for its folds alone; got another engine"
+        )
 
     def outcomes(self, fold: SentFold[M]) -> RDD[Outcome[M]]:
-        """One outcome for each partition of the cache."""
+        """Return one outcome for each partition of the cache."""
         return self.rdd.mapPartitionsWithIndex(fold.of_batches)
 
     def batches(self) -> RDD[Batch]:
-        """The cache itself."""
+        """Return the cache itself."""
         return self.rdd
 
 
@@ -289,10 +306,10 @@ class _Prepare:
     prepare: Callable[[Batch], Batch]
 
     def __call__(self, batches: Iterable[Batch]) -> Iterator[Batch]:
-        return gathered(map(self.prepare, batches))
+        return merge_batches(map(self.prepare, batches))
 
 
-def _settle() -> None:
+def _freeze_garbage() -> None:
     """Spare a worker process from searching all that it has loaded for garbage after each task.
 
     Spark's workers collect garbage between tasks, which takes longer than many tasks do once
@@ -305,8 +322,8 @@ def _settle() -> None:
         gc.freeze()
 
 
-def _collected(fold: SentFold[M], outcomes: RDD[Outcome[M]]) -> list[Outcome[M]]:
-    """The outcomes in the order of their tasks; many are merged on workers first."""
+def _collect_outcomes(fold: SentFold[M], outcomes: RDD[Outcome[M]]) -> list[Outcome[M]]:
+    """Return the outcomes in the order of their tasks; many are merged on workers first."""
     tasks, together = outcomes.getNumPartitions(), _MERGED
     if tasks > together:
         groups = -(-tasks // together)
@@ -315,7 +332,7 @@ def _collected(fold: SentFold[M], outcomes: RDD[Outcome[M]]) -> list[Outcome[M]]
     return sorted(outcomes.collect(), key=lambda outcome: outcome.task)
 
 
-def _batches_of(numbered: tuple[int, Part]) -> Iterator[Batch]:
+def _batches_of(numbered: tuple[int, Partition]) -> Iterator[Batch]:
     return numbered[1].batches()
 
 
@@ -328,8 +345,8 @@ def _context_of(session: object) -> SparkContext:
         return session
     try:
         context = getattr(session, "sparkContext", None)
-    except SPARK_ERRORS as problem:  # Spark Connect has none, and says so by an error
-        raise sentence(problem) from None
+    except SPARK_ERRORS as problem:  # Spark Connect has no context and raises
+        raise spark_error(problem) from None
     if not isinstance(context, SparkContext):
         raise InputError(
             "the Spark engine needs a SparkSession with a SparkContext; got "

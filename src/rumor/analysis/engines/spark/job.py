@@ -1,4 +1,4 @@
-"""One job on Spark: run it, watch it, and stop it when somebody asks to.
+"""One job on Spark: run it, watch it, and stop it on request.
 
 The job runs in a thread of its own, so that this one can ask Spark's status tracker how far
 it is, and can cancel it: on an interrupt, or when its outcome is known before its end.
@@ -15,7 +15,7 @@ from typing import TypeVar
 from pyspark import InheritableThread, SparkContext
 from pyspark.accumulators import AccumulatorParam
 
-from rumor.analysis.engines.spark.session import SPARK_ERRORS, sentence
+from rumor.analysis.engines.spark.session import SPARK_ERRORS, spark_error
 
 T = TypeVar("T")
 
@@ -24,7 +24,7 @@ _POLL_SECONDS = 0.2
 
 @dataclass(frozen=True)
 class Status:
-    """How far a job is."""
+    """The progress of a job."""
 
     stages: int
     tasks: int
@@ -32,14 +32,14 @@ class Status:
     tasks_running: int
     tasks_failed: int
     reports: int
-    """How many reports have been gone through, of `all_reports` (0: not known)."""
+    """The number of reports processed, of `all_reports` (0: not known)."""
     all_reports: int
     bytes_read: int
     seconds: float
 
     @property
     def reports_per_second(self) -> float:
-        """Since the job began."""
+        """The rate since the job began."""
         return self.reports / self.seconds if self.seconds > 0 else 0.0
 
     def __str__(self) -> str:
@@ -54,7 +54,7 @@ class Status:
 
 @dataclass(frozen=True)
 class Done:
-    """What a worker tells of a part that it is done with."""
+    """A worker's message about a partition that it has processed."""
 
     job: str
     part: int
@@ -64,7 +64,7 @@ class Done:
 
 
 class _Gather(AccumulatorParam[list[Done]]):
-    """Lists put together."""
+    """An accumulator that joins lists."""
 
     def zero(self, value: list[Done]) -> list[Done]:
         return []
@@ -75,27 +75,27 @@ class _Gather(AccumulatorParam[list[Done]]):
 
 
 class Watch:
-    """What is known of a running job; tells it to others, and when to stop."""
+    """The state of a running job: its progress, and whether its outcome is decided."""
 
     def __init__(self, context: SparkContext, rows: int) -> None:
         self.job = uuid.uuid4().hex
-        self.told = context.accumulator(list[Done](), _Gather())
+        self.progress = context.accumulator(list[Done](), _Gather())
         self._context, self._rows, self._began = context, rows, time.monotonic()
 
     @property
     def done(self) -> dict[int, Done]:
-        """The parts that are done; one that was done twice counts once."""
-        return {item.part: item for item in list(self.told.value) if item.job == self.job}
+        """The partitions that are done; one that was done twice counts once."""
+        return {item.part: item for item in list(self.progress.value) if item.job == self.job}
 
     @property
     def decided(self) -> bool:
-        """Whether a part was refused and all before it are done: nothing can change that."""
+        """Whether a partition was refused and all before it are done: the outcome is fixed."""
         done = self.done
         refused = [part for part, item in done.items() if item.problem is not None]
         return bool(refused) and all(part in done for part in range(min(refused)))
 
     def status(self) -> Status:
-        """How far the job is, by Spark's status tracker and by what workers told."""
+        """Return the progress of the job, from Spark's status tracker and from workers."""
         tracker, stages = self._context.statusTracker(), []
         for job in tracker.getJobIdsForGroup(self.job):
             info = tracker.getJobInfo(job)
@@ -124,7 +124,7 @@ def run(
     watch: Watch,
     on_status: Callable[[Status], None] | None = None,
 ) -> T | None:
-    """What the action gives; None if it was stopped because its outcome was decided.
+    """Return the result of `action`; None if it was stopped because its outcome was decided.
 
     Failures of Spark come out as one sentence each.
     """
@@ -156,7 +156,7 @@ def run(
         return None
     if problems:
         problem = problems[0]
-        raise sentence(problem) from None if isinstance(problem, SPARK_ERRORS) else problem
+        raise spark_error(problem) from None if isinstance(problem, SPARK_ERRORS) else problem
     if on_status is not None:
         on_status(watch.status())
     return found[0]

@@ -1,7 +1,7 @@
-"""Starting Spark, quietly, and saying in one sentence why it could not.
+"""The start of Spark, without output, and its failures in one sentence.
 
-Everything that Java prints goes to a file without a name, not to the person at the terminal;
-what went wrong is found in it, and in Java's exceptions, and told without their traces.
+The output of Java goes to a temporary file, not to the terminal. The cause of a failure is read
+from that file and from Java's exceptions, and reported without their traces.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _THREAD = re.compile(r'^Exception in thread "[^"]*" ')
 
 
 def start_context(master: str | None) -> SparkContext:
-    """A new Spark context: on this machine's processors, or where `master` says.
+    """Start a Spark context: on this machine's processors, or at `master`.
 
     Under spark-submit it is where that says. The settings of SPARK_HOME/conf and
     SPARK_CONF_DIR hold; nothing is printed.
     """
     if SparkContext._active_spark_context is not None:
         raise InputError(
-            "Spark runs once in a process; this one has a session already: hand it to SparkEngine"
+            "Spark runs once in a process; this one has a session already: pass it to SparkEngine"
         )
     require_java()
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
@@ -43,7 +43,7 @@ def start_context(master: str | None) -> SparkContext:
     settings = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
     environment = {}
     if place.startswith("local"):
-        # Nobody else is to be met, so no name has to be looked up for this machine.
+        # Spark stays on this machine, so no host name has to be looked up.
         settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
         # Java only passes bytes on here: compiling that thoroughly takes longer than it saves.
         settings["spark.driver.extraJavaOptions"] = "-XX:TieredStopAtLevel=1"
@@ -67,7 +67,7 @@ def start_context(master: str | None) -> SparkContext:
 
 
 def require_java() -> str:
-    """The path of Java, or one sentence."""
+    """Return the path of Java, or refuse in one sentence."""
     home = os.environ.get("JAVA_HOME")
     found = shutil.which("java", path=os.path.join(home, "bin") if home else None)  # noqa: PTH118
     if found is None:
@@ -76,8 +76,8 @@ def require_java() -> str:
     return found
 
 
-def sentence(problem: BaseException) -> InputError:
-    """A failure of Spark as one sentence; what Rumor said on a worker is passed on as it is."""
+def spark_error(problem: BaseException) -> InputError:
+    """Return a failure of Spark as one sentence; Rumor's own errors on workers stay as they are."""
     text = str(problem)
     if isinstance(problem, Py4JJavaError):
         # The text of Java's exception, which str() buries under the trace.
@@ -91,7 +91,7 @@ def sentence(problem: BaseException) -> InputError:
 
 
 def _last_of_traceback(text: str) -> str | None:
-    """The line that ends the Python traceback in a text, where there is one."""
+    """Return the line that ends the Python traceback in `text`, or None."""
     _, found, trace = text.rpartition("Traceback (most recent call last):")
     if not found:
         return None
@@ -113,7 +113,7 @@ def _short(text: str) -> str:
 
 
 def _why(problem: BaseException, log: IO[bytes]) -> str:
-    """The reason: of Java's exception or, where Java itself did not start, what it printed."""
+    """Return the reason: from Java's exception or, if Java did not start, from its output."""
     if isinstance(problem, Py4JJavaError):
         return _short(_first_line(str(problem.java_exception.toString())))
     log.seek(0)
@@ -140,7 +140,7 @@ def _output_to(log: IO[bytes]) -> Iterator[None]:
 
 @contextmanager
 def _defaults(environment: dict[str, str]) -> Iterator[None]:
-    """Variables of the environment for the block, where they are not set."""
+    """Set variables of the environment for the block, unless they are set."""
     new = {name: value for name, value in environment.items() if name not in os.environ}
     os.environ.update(new)
     try:

@@ -1,11 +1,12 @@
 """The tokens of a device: made here, signed blindly by the issuer, each spent on one report.
 
 A token is written down before it is sent to be signed, so that a device that dies or is cut off
-asks for the same one again. What blinded it is forgotten once it is signed: from then on nobody,
-not even whoever takes the device, can show which of the issuer's signatures it was.
+asks for that token again. The blinding factor is forgotten once the token is signed: from then on
+nobody, not even a thief of the device, can show which of the issuer's signatures it was.
 
-A token is of the collector's series that it was fetched for (rumor.client.pins). Keys and the
-address of an issuer are public: without that, whoever copies them would be given the tokens.
+A token belongs to the collector's series that it was fetched for (rumor.client.pins). Keys and the
+address of an issuer are public: without that rule, a collector that copies them would be given the
+tokens.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ CREATE TABLE IF NOT EXISTS token (
     PRIMARY KEY (person, key, number)
 ) WITHOUT ROWID
 """
-# By token, the scope that it was fetched for. Tokens of older ledgers have no row here: they are
-# of the first collector that was answered under the name of their series.
+# The scope that each token was fetched for. Tokens of older ledgers have no row here: they belong
+# to the first collector that was answered under the name of their series.
 _OWNERS = """
 CREATE TABLE IF NOT EXISTS token_scope (
     person BLOB NOT NULL, key BLOB NOT NULL, number INTEGER NOT NULL, scope TEXT NOT NULL,
@@ -39,28 +40,28 @@ CREATE TABLE IF NOT EXISTS token_scope (
 
 
 class NoTokenError(InputError):
-    """No token is left that would admit a report."""
+    """An error for a report that no token is left for."""
 
 
 @dataclass(frozen=True)
-class Admits:
-    """What admits a report: the token that goes with it and, where that names it, its key."""
+class AdmissionToken:
+    """A token that admits a report and, if it names the report, the withdrawal key."""
 
     token: bytes
     key: bytes | None = None
 
 
 @dataclass(frozen=True)
-class Unsigned:
-    """A token on its way to the issuer."""
+class UnsignedToken:
+    """A token that the issuer has not signed yet."""
 
     key: bytes
     number: int
     blinded: bytes
 
 
-class Purse(LedgerTable):
-    """The table of them."""
+class TokenTable(LedgerTable):
+    """The table of a ledger that holds the device's tokens."""
 
     SCHEMA = _SCHEMA
 
@@ -68,8 +69,8 @@ class Purse(LedgerTable):
         super().__init__(database)
         database.execute(_OWNERS)
 
-    def want(self, person: bytes, collection: Collection, scope: Scope) -> list[Unsigned]:
-        """The tokens that this person's invitation still gives: of all questions alike."""
+    def request(self, person: bytes, collection: Collection, scope: Scope) -> list[UnsignedToken]:
+        """Return the tokens to be signed for an invitation, of all questions alike."""
         assert collection.issuer is not None
         self._adopt(person, scope)
         for id, key in collection.issuer.keys.items():
@@ -88,10 +89,10 @@ class Purse(LedgerTable):
             " ORDER BY key, number",
             (person,),
         )
-        return [Unsigned(*row) for row in rows if row[0] in names]
+        return [UnsignedToken(*row) for row in rows if row[0] in names]
 
     def _adopt(self, person: bytes, scope: Scope) -> None:
-        """Give a scope the tokens of an invitation that are of nobody who was answered.
+        """Give `scope` the tokens of an invitation that no answered scope owns.
 
         The person shows the invitation for this contract, and its person is of this series. So a
         collector that moved is given those of the pin that it revises, too; without the invitation
@@ -106,8 +107,8 @@ class Purse(LedgerTable):
             (scope.token_owner, person, scope.series, scope.series, *scope.inherits),
         )
 
-    def keep(self, scope: Scope) -> None:
-        """Note that a collector was answered: its tokens are of the name that it has now."""
+    def move_to_pinned_name(self, scope: Scope) -> None:
+        """Move the tokens of a `scope` that was answered to the name it has now."""
         self._database.execute(
             "UPDATE token_scope SET scope = ? WHERE scope = ?", (scope.name, scope.token_owner)
         )
@@ -117,7 +118,7 @@ class Purse(LedgerTable):
         try:
             made = blind(key, token_message(opening))
         except BlindingError:
-            # Not drawn anew: the person hears that this issuer has no honest key.
+            # Not drawn anew: the person must hear that this issuer has no honest key.
             raise InputError(
                 f"an issuer's key must be a product of two large primes; that for {whose} shares a "
                 f"factor with a token of this device, and could mark it; nothing was sent there"
@@ -128,14 +129,14 @@ class Purse(LedgerTable):
             (person, key_name(key), number, opening, made.message, inverse),
         )
 
-    def sign(
+    def store_signatures(
         self,
         person: bytes,
         collection: Collection,
-        tokens: Sequence[Unsigned],
+        tokens: Sequence[UnsignedToken],
         answers: Sequence[bytes],
     ) -> None:
-        """Keep what the issuer signed; refused where it is no signature of what was asked."""
+        """Store the issuer's signatures, and refuse any that does not fit its token."""
         assert collection.issuer is not None
         keys = {key_name(key): key for key in collection.issuer.keys.values()}
         for token, answer in zip(tokens, answers, strict=True):
@@ -162,10 +163,10 @@ class Purse(LedgerTable):
                 (signature, *place),
             )
 
-    def take(
+    def spend(
         self, collection: Collection, scope: Scope, question: str, person: bytes | None = None
-    ) -> Admits:
-        """Spend a token of a scope on a report to a question; of one invitation, or of any."""
+    ) -> AdmissionToken:
+        """Spend a token of `scope` on a report to `question`, of invitation `person` or of any."""
         assert collection.issuer is not None
         key = key_name(collection.issuer.keys[question])
         row = self._database.execute(
@@ -187,10 +188,10 @@ class Purse(LedgerTable):
             " WHERE (person, key, number) = (?, ?, ?)",
             (token_id(message), owner, key, number),
         )
-        return Admits(message + signature, opening)
+        return AdmissionToken(message + signature, opening)
 
-    def owner(self, report: bytes) -> bytes | None:
-        """By which invitation a report was admitted."""
+    def invitation_of(self, report: bytes) -> bytes | None:
+        """Return the invitation by which a `report` was admitted, or None."""
         row = self._database.execute("SELECT person FROM token WHERE report = ?", (report,))
         found = row.fetchone()
         return None if found is None else bytes(found[0])

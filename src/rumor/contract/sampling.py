@@ -1,9 +1,9 @@
-"""One of many: how few of a collection's questions, and of its days, each person is asked.
+"""Sampling designs: how many of a collection's questions and days each respondent is assigned.
 
-Dividing a budget over many questions makes every answer noisier than asking each person one of
-them with the whole budget: the people are divided instead. Who is asked what is drawn before
-anything is shown, from nothing that a person answers, so it may be public; what an answer costs
-is then the loss of the questions that were asked, and at most that of the dearest of them.
+Dividing a budget over many questions makes every answer noisier than asking each respondent one
+of them with the whole budget. The assignment is drawn before anything is shown and from no answer,
+so it may be public. A respondent then spends the loss of the assigned questions, at most that of
+the questions with the largest losses.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ _FIRST, _LAST = datetime.date(1970, 1, 1), datetime.date(2999, 12, 31)
 
 
 @dataclass(frozen=True)
-class Ask:
-    """How many of the questions a person answers, and on one of how many days."""
+class SamplingDesign:
+    """A rule that assigns each respondent some of the questions, on one of some days."""
 
     questions: int | None = None
-    """How many questions; None: all of them."""
+    """The number of questions per respondent; None: all of them."""
     days: int | None = None
-    """One of so many days; None: on any day."""
+    """The number of days of which each respondent answers on one; None: any day will do."""
     starts: datetime.date | None = None
     """The first of the days; None: the day on which a device meets the collection."""
 
     def contract(self) -> dict[str, Json]:
-        """What is said, as plain data: a day as YYYY-MM-DD."""
+        """Return the design as plain data, with days written YYYY-MM-DD."""
         said = {"questions": self.questions, "days": self.days}
         found: dict[str, Json] = {key: value for key, value in said.items() if value is not None}
         if self.starts is not None:
@@ -46,11 +46,11 @@ class Ask:
         return found
 
     def day(self, number: int, met: datetime.date) -> datetime.date:
-        """The day of this number, counted from 0, for a device that met the collection then."""
+        """Return day `number` (from 0) for a device that met the collection on the day `met`."""
         return (self.starts or met) + datetime.timedelta(days=number)
 
     def in_words(self, of: int) -> str:
-        """What each person is asked, as the end of a sentence."""
+        """Say what each respondent is asked `of` all questions, as the end of a sentence."""
         said = []
         if self.questions is not None:
             said.append(f"{self.questions:,} of {of:,} questions")
@@ -60,15 +60,16 @@ class Ask:
         return f"{', '.join(said)}, drawn at random on their device"
 
 
-def how_many(ask: Ask | None, questions: int) -> int:
-    """How many of so many questions one person answers."""
+def questions_per_person(ask: SamplingDesign | None, questions: int) -> int:
+    """Return how many of `questions` questions one person answers under `ask`."""
     return questions if ask is None or ask.questions is None else ask.questions
 
 
-def people_each(users: int | None, given: object, questions: int) -> int | None:
-    """How many of the expected people answer each question, for the choice of its mechanism.
+def respondents_per_question(users: int | None, given: object, questions: int) -> int | None:
+    """Return how many of the expected `users` answer each question, to choose a mechanism by.
 
-    Before `ask` is checked: what is wrong with it is said when the questions are known.
+    `given` is the table `ask` before it is checked: errors are reported once the questions are
+    known.
     """
     count = given.get("questions") if isinstance(given, Mapping) else None
     if users is None or not isinstance(count, int) or not 1 <= count < questions:
@@ -76,23 +77,25 @@ def people_each(users: int | None, given: object, questions: int) -> int | None:
     return max(1, users * count // questions)
 
 
-def dearest(losses: Iterable[float], count: int) -> float:
-    """What so many of these cost together at most, rounded up: whichever are asked."""
+def sum_of_largest(losses: Iterable[float], count: int) -> float:
+    """Return the sum of the `count` largest `losses`, rounded up."""
     return sum_up(sorted(losses, reverse=True)[:count])
 
 
-def check_apart(ask: Ask | None, questions: Sequence[str], by: str) -> None:
-    """Refuse a table of two questions that are asked singly: their reports never meet."""
+def check_asked_together(ask: SamplingDesign | None, questions: Sequence[str], by: str) -> None:
+    """Refuse groups `by` a question that is asked apart, so that its reports cannot be paired."""
     if ask is not None and ask.questions is not None and by in questions:
         raise InputError(
-            f"each person is asked {ask.questions:,} of {len(questions):,} questions, each by "
-            f"itself, so no table of two of them can be made; ask them together, as kind "
-            f'"joint"; got {by!r} beside another'
+            f"groups by a question need both answers of each respondent, and each is asked "
+            f"{ask.questions:,} of {len(questions):,} questions; ask the two together, as kind "
+            f'"joint"; got {by!r}'
         )
 
 
-def checked_ask(given: object, questions: Sequence[Question], *, resolved: bool) -> Ask | None:
-    """What a collection says under `ask`; a contract that is `resolved` says nothing needless."""
+def checked_design(
+    given: object, questions: Sequence[Question], *, resolved: bool
+) -> SamplingDesign | None:
+    """Return the sampling design under `ask`; a contract that is `resolved` omits defaults."""
     if given is None:
         return None
     if not isinstance(given, Mapping):
@@ -104,8 +107,8 @@ def checked_ask(given: object, questions: Sequence[Question], *, resolved: bool)
         raise InputError(
             f"ask must say how many questions, or days, or both; got {format_value(given)}"
         )
-    ask = Ask(_questions(given, len(questions), resolved), *_days(given))
-    if ask == Ask():
+    ask = SamplingDesign(_questions(given, len(questions), resolved), *_days(given))
+    if ask == SamplingDesign():
         return None
     for question in questions:
         _check_question(ask, question)
@@ -139,12 +142,12 @@ def _days(given: Mapping[str, object]) -> tuple[int | None, datetime.date | None
 
 
 def _day(starts: object) -> datetime.date:
-    """A day as TOML or as a contract writes it; a time of day is none."""
+    """Return the date that TOML or a contract writes as `starts`, and refuse a time of day."""
     try:
         day = datetime.date.fromisoformat(str(starts))
     except ValueError:
         day = None
-    # Another way of writing the day would be another contract.
+    # One day has one spelling: another one would change the digest of the contract.
     if day is None or day.isoformat() != str(starts) or not _FIRST <= day <= _LAST:
         raise InputError(
             f"starts of ask must be a day written YYYY-MM-DD, from {_FIRST} to {_LAST}; "
@@ -153,8 +156,8 @@ def _day(starts: object) -> datetime.date:
     return day
 
 
-def _check_question(ask: Ask, question: Question) -> None:
-    """Refuse what cannot be one of many: each round is a collection, a day is one answer."""
+def _check_question(ask: SamplingDesign, question: Question) -> None:
+    """Refuse a question in rounds, and days for a question that is answered on several."""
     mechanism, reports = question.mechanism, question.reports_per_person
     if mechanism.rounds > 1:
         raise InputError(

@@ -1,10 +1,10 @@
-"""Numbers as planes of bits: what products of bits with numbers become products of bits with.
+"""Sums over supported values on a GPU, where numbers are planes of bits.
 
 A frequency becomes an integer of 32 bits in units of the largest one, a weight one in units of
 2^-32. Rounding moves a frequency by at most 2^-33 of the largest and a weight by at most 2^-33;
 all that is done with them afterwards is exact.
 
-A graphics card: the compiled loop, buffers of reports, and one pass over them.
+The module holds the compiled loop, buffers of reports, and one pass over them.
 """
 
 from __future__ import annotations
@@ -25,33 +25,36 @@ from rumor.core.types import Vector
 PLANES, SLAB = 32, 32
 """Bits of a number, and words of a row that are multiplied at a time."""
 WHOLE = (1 << PLANES) - 1
-"""What a weight of one is as an integer."""
+"""A weight of one, as an integer."""
 MOST_ODDS = 1 << 13
-"""A gradient is off by less than the odds times 2^-33: by less than 1e-6 up to these."""
+"""The largest odds: a gradient is off by less than the odds times 2^-33, so by less than 1e-6."""
 LOG_UNITS = 1 << 28
-"""A logarithm of one as an integer."""
+"""A logarithm of one, as an integer."""
 
 Words = NDArray[np.uint32]
 
 
 def words_of(values: int) -> int:
-    """Words of 32 bits in a row of so many values: whole lines of 16 bytes."""
+    """Return the words of 32 bits in a row of `values` values: whole lines of 16 bytes."""
     return -(-values // 128) * 4
 
 
 def slabs_of(words: int) -> int:
-    """How many slabs a row of so many words has."""
+    """Return the number of slabs in a row of `words` words."""
     return -(-words // SLAB)
 
 
 def integers(h: Vector) -> tuple[NDArray[np.uint64], float]:
-    """Frequencies as integers of 32 bits, and the unit that they are counted in."""
+    """Return frequencies as integers of 32 bits, and the unit that they are counted in."""
     unit = float(h.max()) / WHOLE
     return np.rint(h / unit).astype(np.uint64), unit
 
 
 def planes(h: Vector, words: int) -> tuple[Words, float]:
-    """For every slab 32 planes of 32 words: bit x of plane p is bit p of value x's integer."""
+    """Return 32 planes of 32 words for each slab, and the unit of the frequencies `h`.
+
+    Bit x of plane p is bit p of the integer of value x.
+    """
     whole, unit = integers(h)
     slabs = slabs_of(words)
     padded = np.zeros(slabs * SLAB * 32, dtype="<u4")
@@ -62,7 +65,7 @@ def planes(h: Vector, words: int) -> tuple[Words, float]:
     return np.ascontiguousarray(by_slab), unit
 
 
-# As update.cu has them: rows of a tile, and the words of shared memory that a block takes.
+# As in update.cu: the rows of a tile, and the bytes of shared memory of a block.
 TILE_ROWS = 512
 _WARPS = TILE_ROWS // 32
 _PITCH = SLAB + 4
@@ -76,20 +79,20 @@ _FUSED, _FORWARD, _ADJOINT = range(3)
 
 
 def source() -> str:
-    """The loop in the language of cards."""
+    """Return the source code of the loop, in CUDA."""
     return resources.files(__package__).joinpath("update.cu").read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows in the memory of the card."""
+    """Rows in the memory of the GPU."""
 
     words: Any
     count: int
 
 
-class Card:
-    """The first card of this machine."""
+class GpuDevice:
+    """The first GPU of this machine."""
 
     def __init__(self) -> None:
         self.cupy = import_optional("cupy", "the engine gpu")
@@ -116,26 +119,26 @@ class Card:
         return found
 
     @property
-    def free(self) -> int:
-        """Bytes of its memory that nobody uses."""
+    def free_bytes(self) -> int:
+        """The number of bytes of its memory that are free."""
         held = self.cupy.get_default_memory_pool()
         return int(self.device.mem_info[0]) + int(held.free_bytes())
 
-    def room(self, rows: int, words: int) -> Any:
-        """Memory for so many rows, not yet filled."""
+    def allocate_rows(self, rows: int, words: int) -> Any:
+        """Return memory for `rows` rows, not yet filled."""
         return self.cupy.empty((rows, words), dtype=np.uint32)
 
-    def pinned(self, rows: int, words: int) -> Words:
-        """Memory of the host from which copies go by themselves, filled with zeros."""
+    def allocate_pinned(self, rows: int, words: int) -> Words:
+        """Return zeroed memory of the host that the GPU can copy from by itself."""
         memory = self.cupy.cuda.alloc_pinned_memory(max(1, rows) * words * 4)
         out = np.frombuffer(memory, dtype="<u4", count=rows * words).reshape(rows, words)
         out[:] = 0
         return out
 
-    def pass_over(
+    def sum_weights(
         self, chunks: Iterable[Rows], words: int, values: int, state: tuple[Vector, float, int]
     ) -> Vector:
-        """For every value the sum of weights, then those of all logarithms and weights."""
+        """Return the sum of weights for every value, then those of all logarithms and weights."""
         h, c, power = state
         bits, unit = planes(h, words)
         slabs, cupy = slabs_of(words), self.cupy

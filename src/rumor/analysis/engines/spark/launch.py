@@ -1,4 +1,4 @@
-"""Spark as commands start it by its name; what is missing is said in a sentence."""
+"""The start of Spark by its name; a missing part is reported in one sentence."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def started(master: str | None, on_status: Callable[[Any], None] | None) -> Iterator[SparkEngine]:
-    """The engine where `master` says; it ends with the block."""
+def open_engine(
+    master: str | None, on_status: Callable[[Any], None] | None
+) -> Iterator[SparkEngine]:
+    """Yield the Spark engine at `master`; it ends with the block."""
     try:
         from rumor.analysis.engines.spark.engine import SparkEngine
     except ModuleNotFoundError as problem:

@@ -1,17 +1,17 @@
-"""Which questions a person is asked, and on which day: drawn from the secret, and kept.
+"""The questions and the day that a respondent is assigned: drawn from the secret, and kept.
 
-The draw looks at the secret and at public things alone, never at an answer, so nothing is lost
-by showing it. It is kept in the ledger before any question is shown: opening again, refusing to
-answer, a new secret and a revision of the contract all find the same questions. Were it drawn
-anew, people would draw until they like what they are asked, and the crowd would no longer be one.
+The draw depends on the secret and on public values alone, never on an answer, so showing it costs
+nothing. It is kept in the ledger before any question is shown: opening again, refusing to answer,
+a new secret and a revision of the contract all find one assignment. If it were drawn again, people
+could draw until they like their questions, and the respondents would be no random sample.
 
-A draw is kept of the contract that it was made for, and goes on to the revision that names that
-contract; it becomes the series' own when the contract is answered. So a contract that is merely
-opened, of whoever took the same name, moves no draw of another one.
+A draw is kept for its contract and for the revision that names that contract; it belongs to the
+series once the contract is answered. So a contract that is merely opened, by any collector that
+uses the series' name, changes no other draw.
 
-A person's questions are those of the smallest keyed hashes; each of the questions has its own,
-so a revision that adds or drops one moves nobody else. The day is a keyed number below `days`.
-Whoever has answered keeps their day under every revision whose days it is one of.
+A person's questions are those with the smallest keyed hashes; each question has its own hash, so a
+revision that adds or drops a question leaves the others in place. The day is a keyed number below
+`days`. A respondent who has answered keeps their day under every revision that includes it.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rumor.contract.asking import Ask
 from rumor.contract.collection import Collection
+from rumor.contract.sampling import SamplingDesign
 from rumor.core.errors import InputError
 from rumor.core.randomness import Keyed
 
-# The contract is empty in what the series has drawn and answered.
+# A row with an empty contract belongs to the series: it was drawn and answered.
 SCHEMA = """
 CREATE TABLE drawn (
     number INTEGER PRIMARY KEY, series TEXT NOT NULL, contract TEXT NOT NULL,
@@ -39,7 +39,7 @@ CREATE TABLE drawn_day (
     UNIQUE (series, contract, days, starts)
 );
 """
-# Older draws were the series' own from the start, and did not say when it was met.
+# Older draws belonged to the series from the start, without the day on which it was met.
 FROM_4 = f"""
 ALTER TABLE drawn RENAME TO old_drawn;
 ALTER TABLE drawn_day RENAME TO old_day;
@@ -55,23 +55,23 @@ DROP TABLE old_day;
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What one person is asked: these of so many questions, and on which day."""
+class Assignment:
+    """The questions that one person is asked, of how many, and on which day."""
 
     questions: tuple[str, ...]
     of: int
     day: datetime.date | None = None
-    """The one day on which they answer; None where any will do."""
+    """The one day on which the person answers; None if any day will do."""
     days: int | None = None
 
     @classmethod
-    def everything(cls, collection: Collection) -> Asked:
-        """All questions, on any day."""
+    def everything(cls, collection: Collection) -> Assignment:
+        """Return all questions of `collection`, on any day."""
         ids = tuple(question.id for question in collection.questions)
         return cls(ids, len(ids))
 
     def in_words(self) -> str:
-        """What the person is told of it; empty where everything is asked on any day."""
+        """Say what the person is asked; empty if everything is asked on any day."""
         words = []
         if len(self.questions) < self.of:
             words.append(
@@ -86,7 +86,7 @@ class Asked:
         return " ".join(words)
 
     def check_today(self, today: datetime.date) -> None:
-        """Refuse any other day than the one that was drawn, and say which it is."""
+        """Refuse any day but the assigned one, and name that."""
         if self.day is not None and today != self.day:
             over = "is over" if today > self.day else "has not come"
             raise InputError(
@@ -95,7 +95,7 @@ class Asked:
             )
 
     def check_question(self, id: str) -> None:
-        """Refuse a question that was not drawn."""
+        """Refuse a question that was not drawn for this device."""
         if id not in self.questions:
             raise InputError(
                 f"this device is asked {', '.join(map(repr, self.questions))} alone, drawn at "
@@ -104,38 +104,38 @@ class Asked:
             )
 
 
-def ranked(secret: bytes, series: str, ids: Sequence[str]) -> list[str]:
-    """The questions in the order in which this person draws them: uniform, and for ever."""
+def rank_questions(secret: bytes, series: str, ids: Sequence[str]) -> list[str]:
+    """Return `ids` in this person's fixed, uniformly drawn order."""
     return sorted(ids, key=lambda id: Keyed(secret, "rumor asked question 1", series, id).digest())
 
 
-def day_number(secret: bytes, series: str, days: int) -> int:
-    """Which of so many days this person answers on, counted from 0."""
+def draw_day(secret: bytes, series: str, days: int) -> int:
+    """Return which of `days` days this person answers on, counted from 0."""
     return Keyed(secret, "rumor asked day 1", series, days).draws().below(days)
 
 
-class Drawn:
-    """What a ledger keeps of what was drawn."""
+class AssignmentTable:
+    """The tables of a ledger that keep what was drawn for the person."""
 
     def __init__(self, database: sqlite3.Connection) -> None:
         self._database = database
 
-    def asked(
+    def assignment(
         self, secret: bytes, collection: Collection, today: datetime.date, scope: str
-    ) -> Asked:
-        """What this person is asked under a contract: as kept for a scope, or drawn now."""
-        whole, ask = Asked.everything(collection), collection.ask
+    ) -> Assignment:
+        """Return the person's assignment under `collection`: as kept for `scope`, or drawn now."""
+        whole, ask = Assignment.everything(collection), collection.ask
         if ask is None:
             return whole
         ids = whole.questions
         mine = self._questions(secret, collection, ids, ask, scope)
-        # In the order of the contract: the order of the draw is of no use to anybody.
+        # In the contract's order: the order of the draw has no use.
         asked = tuple(id for id in ids if id in mine)
         day = self._day(secret, collection, ask, today, scope)
-        return Asked(asked, len(ids), day, ask.days)
+        return Assignment(asked, len(ids), day, ask.days)
 
-    def answered(self, collection: Collection, scope: str) -> None:
-        """Make what was drawn for a contract its collector's own: it was answered."""
+    def adopt_draws(self, collection: Collection, scope: str) -> None:
+        """Make the draws for a contract the scope's own, since the contract was answered."""
         for table, columns in (("drawn", "question"), ("drawn_day", "days, starts, met, day")):
             self._database.execute(
                 f"INSERT OR IGNORE INTO {table} (series, contract, {columns})"
@@ -144,10 +144,10 @@ class Drawn:
                 (scope, scope, collection.series, collection.digest),
             )
 
-    def _kept(
+    def _kept_rows(
         self, table: str, columns: str, collection: Collection, scope: str
     ) -> list[tuple[Any, ...]]:
-        """Rows of the scope first, then those of the contract and of the one that it revises.
+        """Return the kept rows of `scope`, then those of the contract and of its predecessor.
 
         A contract that was opened before another collector's was answered has its rows under
         the name of the series, as the first one's are.
@@ -159,14 +159,19 @@ class Drawn:
         ).fetchall()
 
     def _questions(
-        self, secret: bytes, collection: Collection, ids: Sequence[str], ask: Ask, scope: str
+        self,
+        secret: bytes,
+        collection: Collection,
+        ids: Sequence[str],
+        ask: SamplingDesign,
+        scope: str,
     ) -> set[str]:
         if ask.questions is None:
             return set(ids)
-        rows = self._kept("drawn", "question", collection, scope)
-        # What was drawn once stays drawn, whatever a revision adds.
+        rows = self._kept_rows("drawn", "question", collection, scope)
+        # A drawn question stays drawn, whatever a revision adds.
         kept = [id for (id,) in dict.fromkeys(rows) if id in ids]
-        others = [id for id in ranked(secret, collection.series, ids) if id not in kept]
+        others = [id for id in rank_questions(secret, collection.series, ids) if id not in kept]
         mine = [*kept, *others][: ask.questions]
         self._database.executemany(
             "INSERT OR IGNORE INTO drawn (series, contract, question) VALUES (?, ?, ?)",
@@ -175,20 +180,25 @@ class Drawn:
         return set(mine)
 
     def _day(
-        self, secret: bytes, collection: Collection, ask: Ask, today: datetime.date, scope: str
+        self,
+        secret: bytes,
+        collection: Collection,
+        ask: SamplingDesign,
+        today: datetime.date,
+        scope: str,
     ) -> datetime.date | None:
         if ask.days is None:
             return None
         span = (ask.days, "" if ask.starts is None else ask.starts.isoformat())
         read = datetime.date.fromisoformat
-        rows = self._kept("drawn_day", "contract, days, starts, met, day", collection, scope)
+        rows = self._kept_rows("drawn_day", "contract, days, starts, met, day", collection, scope)
         own = [(read(met), read(day)) for contract, *_, met, day in rows if not contract]
         met = own[0][0] if own else today
-        # A day that was answered on stays the day wherever it can be.
+        # The day of an earlier answer stays, if it is one of the days.
         for _, day in own:
             if 0 <= (day - ask.day(0, met)).days < ask.days:
                 return day
-        drawn = (met, ask.day(day_number(secret, collection.series, ask.days), met))
+        drawn = (met, ask.day(draw_day(secret, collection.series, ask.days), met))
         same = [(read(then), read(day)) for of, *at, then, day in rows if of and (*at,) == span]
         met, day = [*same, drawn][0]
         self._database.execute(
