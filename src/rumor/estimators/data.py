@@ -37,7 +37,7 @@ class Passes(Protocol):
         ...
 
     def total(self, function: Callable[[Reports, S], Vector], state: S) -> Vector:
-        """The sum of `function(batch, state)` over all batches, at least one of them.
+        """Return the sum of `function(batch, state)` over all batches, at least one of them.
 
         The function must be one that can be sent elsewhere: of a module, or an instance of a
         class of a module.
@@ -104,7 +104,7 @@ def _code_counts(reports: Reports, codes: int) -> Vector:
 
 
 def reports_in(mechanism: Mechanism, data: object) -> Reports | Passes | None:
-    """The reports in what was given, where they are there."""
+    """Return the reports in what was given, where they are there."""
     if isinstance(data, Material):
         return data.reports
     return None if isinstance(data, Summary) else as_reports(data, mechanism.width)

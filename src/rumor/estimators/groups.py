@@ -146,7 +146,7 @@ class Sample:
 
     @classmethod
     def coins(cls, mean: float, ends: tuple[float, float], reports: int) -> Sample:
-        """A mean that is a share of coins, stretched to lie between two ends."""
+        """Return a mean that is a share of coins, stretched to lie between two ends."""
         where, (zero, one) = np.array([mean]), ends
         return cls(where, _like(where, -zero * one, zero + one, -1.0), reports)
 
@@ -164,7 +164,7 @@ class Sample:
         return self.exact.is_few(np.arange(self.mean.size))
 
     def variance(self, truth: Vector | float) -> Vector:
-        """The variance of the estimates where this is the truth."""
+        """Return the variance of the estimates where this is the truth."""
         v0, v1, v2 = self.spread
         each = v0 + v1 * truth + v2 * np.square(truth)
         return np.asarray(np.maximum(each, _SMALLEST) / self.reports)
@@ -175,7 +175,7 @@ class Sample:
         return np.sqrt(self.variance(self.plausible(self.mean)))
 
     def plausible(self, truth: Vector) -> Vector:
-        """The nearest truth that can be: noise goes beyond it, and its variance need not."""
+        """Return the nearest truth that can be: noise goes beyond it, and its variance need not."""
         return np.clip(truth, *self.limits)
 
     def bounds(self, z: float | Vector) -> Bounds:
@@ -204,7 +204,7 @@ def _like(mean: Vector, *spread: Vector | float) -> tuple[Vector, Vector, Vector
 
 
 def two_sided(z: Vector) -> Vector:
-    """The chance of a normal deviation at least as large, either way."""
+    """Return the chance of a normal deviation at least as large, either way."""
     return np.array([math.erfc(abs(value) / math.sqrt(2)) for value in np.atleast_1d(z)])
 
 
@@ -284,7 +284,9 @@ class Pooled:
         return found
 
     def _weighted(self, truth: Vector) -> Vector:
-        """The mean with the weights of a truth, or that truth where no sample says anything."""
+        """Return the mean with the weights of a truth, or that
+        truth where no sample says anything.
+        """
         weights = self._weights(truth)
         added = sum(w * s.mean for w, s in zip(weights, self.samples, strict=True))
         total = np.asarray(sum(weights))
@@ -334,7 +336,7 @@ class Pooled:
 
 
 def _edge(surprise: Callable[[Vector], Vector], middle: Vector, step: Vector, z: float) -> Vector:
-    """The last truth on one side that is not more surprising than z."""
+    """Return the last truth on one side that is not more surprising than z."""
     inside, outside = middle.copy(), middle + max(z, 1.0) * step
     for _ in range(_DOUBLINGS):
         fits = surprise(outside) <= z
@@ -354,7 +356,7 @@ MAX_VALUES = 2000
 
 
 def beyond(statistic: float, freedom: int) -> float:
-    """The chance that a chi-squared number is larger."""
+    """Return the chance that a chi-squared number is larger."""
     from scipy.special import chdtrc
 
     return 1.0 if freedom == 0 else float(chdtrc(freedom, statistic))

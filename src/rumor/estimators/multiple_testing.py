@@ -9,7 +9,7 @@ from rumor.core.types import Vector
 
 
 def benjamini_hochberg(p_values: Vector, level: float) -> NDArray[np.bool_]:
-    """The hypotheses rejected so that at most `level` of them, on average, are true.
+    """Return the hypotheses rejected so that at most `level` of them, on average, are true.
 
     Benjamini and Hochberg 1995: all with p at most level * r / M, r the largest rank for which
     the r-th smallest p-value is at most that.

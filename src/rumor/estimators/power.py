@@ -38,7 +38,9 @@ class Between:
         return replace(self, rows=rows * math.comb(self.groups, 2))
 
     def people(self, variance: Variance, difference: float) -> float:
-        """How many people each group needs for this difference to be noticed with the power."""
+        """Return how many people each group needs for this
+        difference to be noticed with the power.
+        """
         normal = NormalDist()
         middle = 2 * variance(self.start + difference / 2)
         apart = variance(self.start) + variance(self.start + difference)
@@ -47,7 +49,9 @@ class Between:
         return (reach / difference) ** 2
 
     def difference(self, variance: Variance, people: float, most: float) -> float:
-        """The smallest difference that groups of so many notice; `most`, where there is none."""
+        """Return the smallest difference that groups of so many
+        notice; `most`, where there is none.
+        """
         if self.people(variance, most) > people:
             return most
         low, high = 0.0, most
@@ -58,7 +62,8 @@ class Between:
         return high
 
     def share_difference(self, variance: Variance, people: float) -> float:
-        """The smallest difference of a share, upwards from a low one or downwards from a high one.
+        """Return the smallest difference of a share, upwards from a
+        low one or downwards from a high one.
 
         `variance` is that of one report's estimate of a share.
         """

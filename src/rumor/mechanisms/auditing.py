@@ -43,17 +43,17 @@ class Audit(Generic[M]):
         return [values[0], values[1], values[len(values) // 2], values[-1]]
 
     def repeated(self, value: object, count: int) -> object:
-        """A batch of people who all hold one value, in the form that is read fastest."""
+        """Return a batch of people who all hold one value, in the form that is read fastest."""
         if self.mechanism.oracle is not None:
             return np.full(count, self.mechanism.oracle.code(value))
         return np.full(count, value) if isinstance(value, (int, float)) else [value] * count
 
     def as_argument(self, value: object) -> str:
-        """A value as a command's argument."""
+        """Return a value as a command's argument."""
         labels = self.mechanism.labels
         return str(value) if labels is None else self.argued(labels.index(str(value)))
 
     def argued(self, place: int) -> str:
-        """The number of a place, or its label where that number is another's label."""
+        """Return the number of a place, or its label where that number is another's label."""
         number, labels = str(place), self.mechanism.labels
         return number if labels is None or number not in labels else labels[place]

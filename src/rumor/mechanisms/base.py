@@ -59,7 +59,7 @@ class Channel:
     probabilities: tuple[tuple[Fraction, ...], ...]
 
     def matrix(self) -> NDArray[np.float64]:
-        """The probabilities as doubles, a row for each value."""
+        """Return the probabilities as doubles, a row for each value."""
         return np.array([[float(p) for p in row] for row in self.probabilities])
 
 
@@ -109,7 +109,7 @@ class Mechanism(abc.ABC):
     @classmethod
     @abc.abstractmethod
     def from_parameters(cls, parameters: Mapping[str, object]) -> Self:
-        """The mechanism that `parameters()` describes; no probability is computed anew."""
+        """Return the mechanism that `parameters()` describes; no probability is computed anew."""
 
     @classmethod
     @abc.abstractmethod
@@ -126,7 +126,7 @@ class Mechanism(abc.ABC):
 
     @abc.abstractmethod
     def probability(self, report: bytes, value: object) -> Fraction:
-        """The exact probability of a valid report, given a value: the model of its file."""
+        """Return the exact probability of a valid report, given a value: the model of its file."""
 
     def log_likelihood_ratio(
         self, reports: Reports, first: object, second: object
@@ -167,11 +167,11 @@ class Mechanism(abc.ABC):
 
     @abc.abstractmethod
     def _privatize(self, values: object, source: RandomSource) -> Reports:
-        """The bulk randomiser."""
+        """Return the bulk randomiser."""
 
     @abc.abstractmethod
     def _validate(self, reports: Reports) -> Validity:
-        """Which reports of the right width are valid."""
+        """Return which reports of the right width are valid."""
 
     @property
     @abc.abstractmethod
@@ -180,7 +180,7 @@ class Mechanism(abc.ABC):
 
     @abc.abstractmethod
     def tally(self, reports: Reports) -> Tally:
-        """The counters of a batch of valid reports; tallies of batches add up."""
+        """Return the counters of a batch of valid reports; tallies of batches add up."""
 
     @property
     def counters_per_report(self) -> int | None:
@@ -188,7 +188,7 @@ class Mechanism(abc.ABC):
         return None
 
     def consistent(self, tally: Tally, reports: int) -> bool:
-        """Whether so many reports can have this tally, as far as their number decides it."""
+        """Return whether so many reports can have this tally, as far as their number decides it."""
         if (tally < 0).any() or (tally > reports).any():
             return False
         each = self.counters_per_report
@@ -221,7 +221,9 @@ class Mechanism(abc.ABC):
         return ()
 
     def without_labels(self) -> Self:
-        """A copy for values that are known by their position; itself where they are anyway."""
+        """Return a copy for values that are known by their
+        position; itself where they are anyway.
+        """
         return self
 
     def identity(self, value: object) -> str:
@@ -239,7 +241,9 @@ class Mechanism(abc.ABC):
         return FreshAnswers(self, self.labels)
 
     def epsilon_after(self, reports: int) -> float:
-        """The exact worst-case loss of so many reports of one unchanged value, rounded up."""
+        """Return the exact worst-case loss of so many reports of
+        one unchanged value, rounded up.
+        """
         return self.permanence.epsilon_composed([(self, reports)])
 
     def epsilon_all_rounds(self, reports: int) -> float:
@@ -255,12 +259,12 @@ class Mechanism(abc.ABC):
         return worst_case_blanket(exp(self.epsilon) * (1 + Fraction(1, 10**100)))
 
     def validate(self, reports: object) -> Validity:
-        """Which reports are valid, and the reason for refusing the others."""
+        """Return which reports are valid, and the reason for refusing the others."""
         misfits = wrong_widths(reports, self.width)
         return self._validate(as_reports(reports, self.width)) if misfits is None else misfits
 
     def channel(self, public: bytes | None = None) -> Channel:
-        """The exact channel, written out (small instances only).
+        """Return the exact channel, written out (small instances only).
 
         Given the public part of the reports where there is one (any of `publics` unless
         said): it is conditional on it.
@@ -284,7 +288,7 @@ class Mechanism(abc.ABC):
         return None
 
     def bit_shape(self) -> BitShape | None:
-        """The bits of a report, where reports are bits; None elsewhere."""
+        """Return the bits of a report, where reports are bits; None elsewhere."""
         return None
 
     @property
@@ -294,10 +298,12 @@ class Mechanism(abc.ABC):
 
     @abc.abstractmethod
     def _fake_gain(self, reports: int, fakes: int) -> float:
-        """The most that so many `fakes` among all `reports` add to one estimate."""
+        """Return the most that so many `fakes` among all `reports` add to one estimate."""
 
     def _fake_loss(self, reports: int, fakes: int) -> float:
-        """The most that they take from it: as much as they add, unless a mechanism says so."""
+        """Return the most that they take from it: as much as they
+        add, unless a mechanism says so.
+        """
         return self._fake_gain(reports, fakes)
 
     @property

@@ -74,7 +74,7 @@ class BitPerValue(FrequencyOracle):
         return (p if own else 1 - p) * rest
 
     def bit_shape(self) -> BitShape:
-        """A bit for each value, one of them the person's own."""
+        """Return a bit for each value, one of them the person's own."""
         return BitShape(self.domain, 1, self.miss, self.hit)
 
     def clear_padding(self, batch: Reports) -> None:

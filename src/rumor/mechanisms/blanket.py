@@ -87,7 +87,7 @@ def support_blanket(hit: Fraction, odds: Fraction, both: Fraction = Fraction(0))
 
 
 def worst_case_blanket(ratio: Fraction) -> Blanket:
-    """The blanket of any mechanism whose probabilities differ by at most this ratio.
+    """Return the blanket of any mechanism whose probabilities differ by at most this ratio.
 
     By convexity the largest tables have ratios of 1 and `ratio` alone; such a table is a mixture of
     three: nothing is told (dominated by whatever has its mean), both values are supported
@@ -97,7 +97,7 @@ def worst_case_blanket(ratio: Fraction) -> Blanket:
 
 
 def distributions_blanket(laws: Sequence[Sequence[Fraction]]) -> Blanket:
-    """The blanket of a few extreme laws over a few reports: every two of them are a pair."""
+    """Return the blanket of a few extreme laws over a few reports: every two of them are a pair."""
     least = [min(column) for column in zip(*laws, strict=True)]
     return Blanket.from_pairs(
         *(

@@ -56,7 +56,7 @@ class BlockReports(LabelledMechanism, DeclaredParameters):
         exact.require_above_even(self.truth, self.states, "states")
 
     def _truth(self) -> tuple[Fraction, Fraction]:
-        """The probability of the true state, and of each other one."""
+        """Return the probability of the true state, and of each other one."""
         truth = Fraction(self.truth, exact.WORD)
         return truth, (1 - truth) / (self.states - 1)
 
@@ -120,7 +120,7 @@ class BlockReports(LabelledMechanism, DeclaredParameters):
         out[:, -1] = keep_or_replace(stream, states, self.states, self.truth)
 
     def _fields(self, reports: Reports) -> tuple[NDArray[np.integer], NDArray[np.uint8]]:
-        """The things shown (n, b), and the states."""
+        """Return the things shown (n, b), and the states."""
         flat = np.ascontiguousarray(reports[:, :-1]).reshape(-1, self._integer)
         return narrow_integers(flat).reshape(len(reports), self.block), reports[:, -1]
 

@@ -61,7 +61,7 @@ class CappedMechanism(KeyValueMechanism):
 
     @abc.abstractmethod
     def _chance_of_truth(self, power: Fraction) -> Fraction:
-        """The probability of the truth at which the worst ratio is `power`."""
+        """Return the probability of the truth at which the worst ratio is `power`."""
 
     @property
     @abc.abstractmethod
@@ -69,7 +69,7 @@ class CappedMechanism(KeyValueMechanism):
         """How many outputs share what is not the truth."""
 
     def _truth(self) -> tuple[Fraction, Fraction]:
-        """The probability of the truth, and of each output otherwise."""
+        """Return the probability of the truth, and of each output otherwise."""
         truth = Fraction(self.truth, exact.WORD)
         return truth, (1 - truth) / self._others
 
@@ -111,11 +111,11 @@ class CappedMechanism(KeyValueMechanism):
         """Every threshold teaches something, unless a mechanism says which do not."""
 
     def _slots(self, size: int) -> int:
-        """How many slots a person with so many keys draws from."""
+        """Return how many slots a person with so many keys draws from."""
         return max(size, self.cap)
 
     def notes(self, value: object) -> tuple[str, ...]:
-        """Whether the report draws from more keys than the cap, too."""
+        """Return whether the report draws from more keys than the cap, too."""
         told = f"more than {self.cap} keys are held, and the report draws from all of them"
         over = len(self.layout.held(value)) > self.cap
         return super().notes(value) + ((told,) if over else ())
@@ -144,7 +144,9 @@ class CappedMechanism(KeyValueMechanism):
 
 
 def drawn_slots(stream: Stream, bounds: Keys) -> Keys:
-    """A uniform integer below each bound: the high half of a product, with rejection (Lemire)."""
+    """Return a uniform integer below each bound: the high half
+    of a product, with rejection (Lemire).
+    """
     half, low = np.uint64(32), np.uint64(0xFFFFFFFF)
     factor = bounds.astype(np.uint64)
     product = (stream.words(bounds.size) >> half) * factor

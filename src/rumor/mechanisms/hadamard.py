@@ -157,7 +157,7 @@ class HadamardResponse(CountedIntegers, FrequencyOracle):
     def _place(
         self, codes: NDArray[np.int64], even: NDArray[np.bool_], picks: NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        """The outputs that picks stand for, as `draw` says."""
+        """Return the outputs that picks stand for, as `draw` says."""
         start = codes // (self.block - 1) * self.block
         row = 1 + codes % (self.block - 1)
         lowest = row & -row
@@ -255,7 +255,7 @@ class HadamardResponse(CountedIntegers, FrequencyOracle):
         )
 
     def group_score(self, tally: Tally, reports: int, members: NDArray[np.intp]) -> Score:
-        """A mean of supporting less other reports, whose square is observed.
+        """Return a mean of supporting less other reports, whose square is observed.
 
         Rows of the matrix are orthogonal, but three of them may be tied: which pairs go together
         depends on the group, and the tally, which counts outputs, knows.
@@ -314,7 +314,7 @@ class HadamardResponse(CountedIntegers, FrequencyOracle):
         return np.asarray((second - np.outer(first, first)) / (reports * gain**2))
 
     def _in_blocks(self, h: Vector) -> Vector:
-        """A vector over values as rows of the matrix, block by block; row 0 is nobody's."""
+        """Return a vector over values as rows of the matrix, block by block; row 0 is nobody's."""
         padded = np.zeros(self.blocks * (self.block - 1))
         padded[: self.domain] = h
         table = np.zeros((self.blocks, self.block))
@@ -322,14 +322,16 @@ class HadamardResponse(CountedIntegers, FrequencyOracle):
         return table
 
     def forward(self, reports: Reports, h: Vector) -> Vector:
-        """The total of h over the values that each output supports, by one transform of h."""
+        """Return the total of h over the values that each output
+        supports, by one transform of h.
+        """
         table = self._in_blocks(h)
         totals = table.sum(axis=1, keepdims=True)
         supported = (walsh_hadamard(table) + totals) / 2
         return np.asarray(supported.reshape(-1)[from_little_endian(reports)])
 
     def adjoint(self, reports: Reports, w: Vector) -> Vector:
-        """The weight of the outputs that support each value, by one transform."""
+        """Return the weight of the outputs that support each value, by one transform."""
         codes = from_little_endian(reports)
         weights = np.bincount(codes, weights=w, minlength=self.outcomes).astype(np.float64)
         signed, totals = self._spectrum(weights)
@@ -351,13 +353,13 @@ def walsh_hadamard(table: NDArray[Any]) -> NDArray[Any]:
 
 
 def _block_size(domain: int, blocks: int) -> int:
-    """The smallest power of two that, less one, holds a block's share of the domain."""
+    """Return the smallest power of two that, less one, holds a block's share of the domain."""
     share = -(-domain // blocks)
     return 1 << share.bit_length()
 
 
 def _noise(domain: int, blocks: int, power: Fraction) -> float:
-    """The variance of a value among evenly spread others, up to a factor."""
+    """Return the variance of a value among evenly spread others, up to a factor."""
     half = _block_size(domain, blocks) // 2
     outcomes = 2 * half * blocks
     total = half * power + outcomes - half

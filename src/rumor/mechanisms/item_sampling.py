@@ -54,7 +54,7 @@ class ItemSampling(CountedIntegers, CappedMechanism):
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
-        """A cap of every key, of fewer with more held, and of one."""
+        """Return a cap of every key, of fewer with more held, and of one."""
         return [
             cls(keys=2, epsilon=1.0, cap=2, steps=2),
             cls(keys=3, epsilon=2.0, cap=2, steps=1, over_cap="sample"),
@@ -68,7 +68,7 @@ class ItemSampling(CountedIntegers, CappedMechanism):
         return exact.worst_log_ratio([(truth / self.cap + other) / other])
 
     def blanket(self) -> Blanket:
-        """The blanket of people with full or with empty slots, no key in common.
+        """Return the blanket of people with full or with empty slots, no key in common.
 
         How much is above any level is, for each level, convex in how many slots of the two are
         full: largest where all or none are. "Nothing" has the chances of as many items as there are

@@ -170,7 +170,7 @@ class KeySet(CappedMechanism):
         return b"".join(item.to_bytes(self._integer, "little") for item in items)
 
     def items(self, reports: Reports) -> NDArray[np.int64]:
-        """The signed keys of each report, 2 key + (0 plus, 1 minus)."""
+        """Return the signed keys of each report, 2 key + (0 plus, 1 minus)."""
         flat = reports.reshape(-1, self._integer)
         return from_little_endian(flat).reshape(len(reports), self.size)
 
@@ -181,7 +181,7 @@ class KeySet(CappedMechanism):
         return Validity(rising & (items[:, -1] < 2 * self._all), reason)
 
     def probability(self, report: bytes, value: object) -> Fraction:
-        """The model at the top of this file, the rounding of the values included.
+        """Return the model at the top of this file, the rounding of the values included.
 
         A set misses all own keys when it misses each; which l of more than l keys are own, is
         averaged over.
@@ -257,7 +257,9 @@ class KeySet(CappedMechanism):
         return own
 
     def _kept(self, held: NDArray[np.bool_], sizes: Keys, stream: Stream) -> NDArray[np.bool_]:
-        """The keys that are drawn of people who hold more than the cap, as `draw` does it."""
+        """Return the keys that are drawn of people who hold more
+        than the cap, as `draw` does it.
+        """
         kept = np.zeros(held.shape, dtype=bool)
         for column in range(self.cap):
             last = sizes - self.cap + column
@@ -294,7 +296,9 @@ class KeySet(CappedMechanism):
 
 
 def _missing(all_keys: int, own: int, size: int) -> float:
-    """The share of signed sets that miss all own signed keys: the mean of 2**-j over Hyp(j)."""
+    """Return the share of signed sets that miss all own signed
+    keys: the mean of 2**-j over Hyp(j).
+    """
     if size < 0:
         return 1.0
     terms = (
@@ -310,7 +314,9 @@ def _log_comb(n: int, k: int) -> float:
 
 
 def set_rates(keys: int, cap: int, size: int, power: float) -> KeyRates:
-    """How often a set has a key with the own sign, with the other one, and one that is not held."""
+    """Return how often a set has a key with the own sign, with
+    the other one, and one that is not held.
+    """
     d = keys + cap
     none, beside, absent = (
         _missing(d, cap, size),
@@ -326,7 +332,7 @@ def set_rates(keys: int, cap: int, size: int, power: float) -> KeyRates:
 
 @functools.lru_cache(maxsize=256)
 def best_size(keys: int, cap: int, power: float) -> int:
-    """The number of keys with the least variance of shares and signs together."""
+    """Return the number of keys with the least variance of shares and signs together."""
     f = USUAL_FILL * cap / keys
 
     def noise(size: int) -> float:

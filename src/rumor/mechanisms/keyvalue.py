@@ -116,7 +116,7 @@ class KeyValueMechanism(LabelledMechanism, DeclaredParameters):
         return repr(sorted(self.layout.held(value).items()))
 
     def notes(self, value: object) -> tuple[str, ...]:
-        """Whether numbers were taken as an end of the range."""
+        """Return whether numbers were taken as an end of the range."""
         told = f"some numbers lie outside {self.grid.range_text} and were taken as the nearest end"
         clips = any(self.grid.is_clipped(number) for number in self.layout.held(value).values())
         return (told,) if clips else ()
@@ -154,7 +154,7 @@ class KeyValueMechanism(LabelledMechanism, DeclaredParameters):
         return np.stack([plus, minus, 1 - plus - minus], axis=1)
 
     def sign_chance(self, step: int | None, output: int) -> Fraction:
-        """The probability that what one key says, before any noise, is this output."""
+        """Return the probability that what one key says, before any noise, is this output."""
         if step is None:
             return Fraction(output == NOTHING)
         up = Fraction(step, self.grid.steps)
@@ -167,12 +167,12 @@ class KeyValueMechanism(LabelledMechanism, DeclaredParameters):
 
     @abc.abstractmethod
     def counts(self, tally: Tally, reports: int) -> KeyCounts:
-        """The counts of every key."""
+        """Return the counts of every key."""
 
     def variances(
         self, frequency: Vector | float, mean: Vector | float, reports: float
     ) -> tuple[Vector, Vector]:
-        """The exact variances of the unbiased f and s = f m of a key, from so many reports.
+        """Return the exact variances of the unbiased f and s = f m of a key, from so many reports.
 
         `mean` is on the scale where the range is [-1, 1].
         """
@@ -198,7 +198,7 @@ class KeyValueMechanism(LabelledMechanism, DeclaredParameters):
     # How far fake clients can move a share or a mean
 
     def _about(self, reports: int, fakes: int) -> float:
-        """How many reports are about a key of which all fakes speak, on average."""
+        """Return how many reports are about a key of which all fakes speak, on average."""
         return (reports - fakes) * self.share + fakes
 
     def _fake_gain(self, reports: int, fakes: int) -> float:
@@ -216,7 +216,8 @@ class KeyValueMechanism(LabelledMechanism, DeclaredParameters):
         return fakes / self._about(reports, fakes) * (1 + rates.miss / rates.gain)
 
     def fake_mean_gain(self, reports: int, fakes: int, share: float) -> float:
-        """How far fakes can move the mean of a key that this share of people hold at one end.
+        """Return how far fakes can move the mean of a key that this
+        share of people hold at one end.
 
         They all report the key with the other sign, which raises its frequency as well; at most
         the range. Of a key so rare that fakes who report nothing bring its share to zero, the mean
@@ -252,11 +253,15 @@ class KeyValueMechanism(LabelledMechanism, DeclaredParameters):
     """The digest of the contract of the round before this one, where there is one."""
 
     def next(self, means: object, *, parent: str | None = None) -> Self:
-        """The mechanism of the next round, given what this one found; usually there is none."""
+        """Return the mechanism of the next round, given what this
+        one found; usually there is none.
+        """
         raise InputError(f"only PrivKVM has rounds; got {self.name!r}")
 
     def with_parent(self, parent: object) -> Self:
-        """A copy whose contract names this digest as its `parent`, which later rounds have."""
+        """Return a copy whose contract names this digest as its
+        `parent`, which later rounds have.
+        """
         if parent is not None:
             raise InputError(f"only a round of PrivKVM has a parent; got {format_value(parent)}")
         return self
@@ -279,7 +284,7 @@ class KeyValueAudit(Audit[KeyValueMechanism]):
         return list(itertools.combinations(self.extreme_people(), 2))
 
     def walked_values(self) -> Sequence[object]:
-        """The extreme people, where all are too many."""
+        """Return the extreme people, where all are too many."""
         # A cell says three things at least, so a dozen keys are too many already.
         people = (len(self.mechanism.grid.points()) + 1) ** min(self.mechanism.keys, 12)
         return self.extreme_people() if people > _MAX_LISTED else super().walked_values()
@@ -298,7 +303,7 @@ class KeyValueAudit(Audit[KeyValueMechanism]):
 
 
 def make_grid(low: float, high: float, outside: str, steps: int) -> NumberGrid:
-    """The grid of a constructor's keywords."""
+    """Return the grid of a constructor's keywords."""
     return NumberGrid.create(low, high, steps, outside)
 
 
@@ -323,7 +328,7 @@ def rounded_signs(stream: Stream, steps: NDArray[np.int32], grid_steps: int) -> 
 
 
 def checked_parent(parent: object) -> str | None:
-    """The digest of a parent contract, or None."""
+    """Return the digest of a parent contract, or None."""
     if parent is None:
         return None
     if isinstance(parent, str) and len(parent) == 64 and set(parent) <= set("0123456789abcdef"):

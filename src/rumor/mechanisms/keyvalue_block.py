@@ -147,7 +147,7 @@ class KeyValueBlock(BlockReports, KeyValueMechanism):
         return counts
 
     def consistent(self, tally: Tally, reports: int) -> bool:
-        """The keys of a block are distinct: of each, a report says one thing at most."""
+        """Return the keys of a block are distinct: of each, a report says one thing at most."""
         by_key = tally.reshape(self.keys, 3)
         return super().consistent(tally, reports) and bool((by_key.sum(axis=1) <= reports).all())
 

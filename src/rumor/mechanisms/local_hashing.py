@@ -99,7 +99,7 @@ class LocalHashing(FrequencyOracle):
         ]
 
     def inputs(self) -> Sequence[object]:
-        """A spread of values where the domain is large: they all behave alike."""
+        """Return a spread of values where the domain is large: they all behave alike."""
         return range(self.domain) if self.domain <= 64 else range(0, self.domain, self.domain // 16)
 
     @override
@@ -243,7 +243,7 @@ class LocalHashing(FrequencyOracle):
         return tally
 
     def bitmaps(self, reports: Reports) -> Reports:
-        """The values of each reported bucket: hashed once, for those who need them often."""
+        """Return the values of each reported bucket: hashed once, for those who need them often."""
         a, c, span = (part[:, None] for part in self._ranges(reports))
         values = np.arange(self.domain, dtype=np.uint64)
         out = np.empty((len(reports), (self.domain + 7) // 8), dtype=np.uint8)
@@ -280,6 +280,6 @@ def _high_product(hashed: NDArray[np.uint64], buckets: int, bits: int) -> NDArra
 
 
 def _noise(buckets: int, power: Fraction) -> float:
-    """The variance of a value that nobody holds, up to a factor."""
+    """Return the variance of a value that nobody holds, up to a factor."""
     gain = power / (power + buckets - 1) - Fraction(1, buckets)
     return float(Fraction(buckets - 1, buckets**2) / gain**2)

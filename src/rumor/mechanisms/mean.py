@@ -78,7 +78,7 @@ class MeanMechanism(DeclaredParameters):
         """
 
     def inputs(self) -> Sequence[object]:
-        """The points of the grid (a spread of them where there are many)."""
+        """Return the points of the grid (a spread of them where there are many)."""
         return self.grid.points()
 
     def encode(self, values: object) -> Codes:
@@ -90,21 +90,23 @@ class MeanMechanism(DeclaredParameters):
         return self.grid.step(value)
 
     def identity(self, value: object) -> str:
-        """The number: 5 and 5.0 are the same value."""
+        """Return the number: 5 and 5.0 are the same value."""
         return repr(parse_number(value))
 
     def notes(self, value: object) -> tuple[str, ...]:
-        """Whether the number was taken as an end of the range."""
+        """Return whether the number was taken as an end of the range."""
         told = f"the number lies outside {self.grid.range_text} and was taken as the nearest end"
         return (told,) if self.grid.is_clipped(value) else ()
 
     @abc.abstractmethod
     def moments(self, tally: Tally, reports: int) -> tuple[float, float]:
-        """The unbiased mean and the variance of one report's estimate, as observed."""
+        """Return the unbiased mean and the variance of one report's estimate, as observed."""
 
     @abc.abstractmethod
     def variance(self, value: float | Vector, reports: int = 1) -> Vector:
-        """The exact variance of the mean of so many reports of people who hold this value."""
+        """Return the exact variance of the mean of so many reports
+        of people who hold this value.
+        """
 
     @property
     def worst_variance(self) -> float:
@@ -119,11 +121,13 @@ class MeanMechanism(DeclaredParameters):
         return float(self.variance(ends).min())
 
     def binomial(self, tally: Tally, reports: int) -> BinomialShare | None:
-        """The mean as a binomial share, where every report is a single coin; None elsewhere."""
+        """Return the mean as a binomial share, where every report
+        is a single coin; None elsewhere.
+        """
         return None
 
     def estimates(self, reports: Reports) -> Vector:
-        """The mean that each of these reports gives on its own."""
+        """Return the mean that each of these reports gives on its own."""
         return np.array([self.moments(self.tally(row[None]), 1)[0] for row in reports])
 
     @functools.cached_property
@@ -151,11 +155,15 @@ class MeanMechanism(DeclaredParameters):
         return self.outputs()
 
     def _fake_gain(self, reports: int, fakes: int) -> float:
-        """The distance from the low end to the furthest estimate of one report, for each fake."""
+        """Return the distance from the low end to the furthest
+        estimate of one report, for each fake.
+        """
         return fakes / reports * (self.furthest_estimate - self.grid.low)
 
     def _fake_loss(self, reports: int, fakes: int) -> float:
-        """The distance from the high end to the lowest estimate of one report, for each fake."""
+        """Return the distance from the high end to the lowest
+        estimate of one report, for each fake.
+        """
         return fakes / reports * (self.grid.high - self.lowest_estimate)
 
 
@@ -172,7 +180,7 @@ def choose_mean(
     outside: str = "refuse",
     steps: int = MAX_STEPS,
 ) -> MeanMechanism:
-    """The registered mechanism whose worst variance over the range is the smallest."""
+    """Return the registered mechanism whose worst variance over the range is the smallest."""
     made = [
         kind(low=low, high=high, epsilon=epsilon, outside=outside, steps=steps)
         for kind in mean_mechanisms()

@@ -68,7 +68,7 @@ class FrequencyOracle(LabelledDomain, SupportRates, DeclaredParameters):
         self._require_gain()
 
     def identity(self, value: object) -> str:
-        """The value's position: what it is called does not matter."""
+        """Return the value's position: what it is called does not matter."""
         return str(self.code(value))
 
     @override
@@ -80,7 +80,7 @@ class FrequencyOracle(LabelledDomain, SupportRates, DeclaredParameters):
         return encode(values, self.domain, self._positions)
 
     def code(self, value: object) -> int:
-        """The position of one value, 0..domain-1."""
+        """Return the position of one value, 0..domain-1."""
         rule = f"an answer must be an integer from 0 to {self.domain - 1:,}"
         if self.labels is not None:
             rule = "an answer must be one of the labels"
@@ -115,7 +115,7 @@ class FrequencyOracle(LabelledDomain, SupportRates, DeclaredParameters):
         return self.exact_miss
 
     def blanket(self) -> Blanket:
-        """The blanket of the two values that share least."""
+        """Return the blanket of the two values that share least."""
         hit, odds = self.exact_hit, self.exact_odds
         return support_blanket(hit, odds, (self._least_miss - hit / odds) / (odds - 1))
 
@@ -149,7 +149,7 @@ class FrequencyOracle(LabelledDomain, SupportRates, DeclaredParameters):
         return self
 
     def log_likelihood_ratio(self, reports: Reports, first: object, second: object) -> Vector:
-        """The odds, where a report supports one of the two values and not the other."""
+        """Return the odds, where a report supports one of the two values and not the other."""
         one, other = np.zeros(self.domain), np.zeros(self.domain)
         one[self.code(first)] = other[self.code(second)] = 1.0
         favour = np.rint(self.forward(reports, one)) - np.rint(self.forward(reports, other))
@@ -157,7 +157,7 @@ class FrequencyOracle(LabelledDomain, SupportRates, DeclaredParameters):
 
     @abc.abstractmethod
     def support_counts(self, tally: Tally) -> Tally:
-        """How many of the tallied reports support each value."""
+        """Return how many of the tallied reports support each value."""
 
     @property
     def tally_is_support_counts(self) -> bool:
@@ -184,7 +184,7 @@ class FrequencyOracle(LabelledDomain, SupportRates, DeclaredParameters):
         return self.hit * self.miss, self.miss**2
 
     def factors(self, reports: Reports) -> Vector:
-        """The factor of each report alone, up to a constant: it cancels in likelihoods.
+        """Return the factor of each report alone, up to a constant: it cancels in likelihoods.
 
         1 where every report is as likely as any other from people whose value it does not support.
         """
@@ -196,17 +196,21 @@ class FrequencyOracle(LabelledDomain, SupportRates, DeclaredParameters):
         return False
 
     def bitmaps(self, reports: Reports) -> Reports | None:
-        """The supported values of each report as packed bits (value x is bit x % 8 of byte
-        x // 8), where a batch fits that form; None where it does not.
+        """Return the supported values of each report as packed bits (value x is bit x % 8 of
+        byte x // 8), where a batch fits that form; None where it does not.
         """
         return None
 
     def lists(self, reports: Reports) -> NDArray[np.integer] | None:
-        """The supported values of each report as integers (n, k), where a batch comes as such."""
+        """Return the supported values of each report as integers
+        (n, k), where a batch comes as such.
+        """
         return None
 
     def item_channel(self, tally: Tally, reports: int) -> ItemCounts:
-        """The tally as a count for each value, with the rates that connect it to a frequency."""
+        """Return the tally as a count for each value, with the
+        rates that connect it to a frequency.
+        """
         counts = self.support_counts(tally)
         return ItemCounts(counts, float(reports), self.hit, self.miss, self.dispersion)
 
@@ -220,7 +224,7 @@ class FrequencyOracle(LabelledDomain, SupportRates, DeclaredParameters):
         return (1 - self.miss) / self.gain
 
     def _fake_gain(self, reports: int, fakes: int) -> float:
-        """The largest contribution of a report, for each fake."""
+        """Return the largest contribution of a report, for each fake."""
         return fakes / reports * self._largest_contribution
 
     @property
@@ -229,11 +233,11 @@ class FrequencyOracle(LabelledDomain, SupportRates, DeclaredParameters):
         return -self.miss / self.gain
 
     def _fake_loss(self, reports: int, fakes: int) -> float:
-        """The smallest contribution instead of that of a person who holds the value, 1."""
+        """Return the smallest contribution instead of that of a person who holds the value, 1."""
         return fakes / reports * (1 - self._smallest_contribution)
 
     def score(self, tally: Tally, reports: int) -> Score:
-        """The support counts as a score: binomial, or a sum of two binomials."""
+        """Return the support counts as a score: binomial, or a sum of two binomials."""
         p, q = self.hit, self.miss
         gain = self.gain
         return Score(
@@ -246,7 +250,8 @@ class FrequencyOracle(LabelledDomain, SupportRates, DeclaredParameters):
         )
 
     def group_score(self, tally: Tally, reports: int, members: NDArray[np.intp]) -> Score:
-        """The score of the share F of some `members` together: one mean, `gain` F on average.
+        """Return the score of the share F of some `members`
+        together: one mean, `gain` F on average.
 
         A report counts as 1 - s/D for each of the s members that it supports and as -s/D for
         each other value. These weights sum to 0, so what all values have in common cancels.
@@ -277,14 +282,14 @@ class FrequencyOracle(LabelledDomain, SupportRates, DeclaredParameters):
         return float(max(few - others, 0) - part * few), float(min(many, members) - part * many)
 
     def unbiased(self, tally: Tally, reports: int) -> Vector:
-        """The unbiased estimate of the frequencies: (count/n - miss) / (hit - miss)."""
+        """Return the unbiased estimate of the frequencies: (count/n - miss) / (hit - miss)."""
         gain = self.gain
         return (self.support_counts(tally) / reports - self.miss) / gain
 
     def variance(
         self, frequency: Vector | float, reports: int, of: Target = "population"
     ) -> Vector:
-        """The exact variance of the unbiased estimate of a value with this frequency.
+        """Return the exact variance of the unbiased estimate of a value with this frequency.
 
         Of "people": the noise of the mechanism alone, the people held fixed. Of the
         "population": their sampling as well.
@@ -299,7 +304,8 @@ class FrequencyOracle(LabelledDomain, SupportRates, DeclaredParameters):
         return np.asarray(spread / (reports * gain**2))
 
     def covariance(self, frequencies: Vector, reports: int) -> Vector:
-        """The exact covariance of all unbiased estimates, of people drawn from these frequencies.
+        """Return the exact covariance of all unbiased estimates, of
+        people drawn from these frequencies.
 
         Two values are supported together as `pair_rates` says, by whoever holds one of them or
         neither.

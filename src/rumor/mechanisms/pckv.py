@@ -47,7 +47,7 @@ class PckvGrr(CountedIntegers, CappedMechanism):
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
-        """A cap of every key, of fewer with more held, and of one."""
+        """Return a cap of every key, of fewer with more held, and of one."""
         return [
             cls(keys=2, epsilon=1.0, cap=2, steps=2),
             cls(keys=3, epsilon=2.0, cap=2, steps=1, over_cap="sample"),

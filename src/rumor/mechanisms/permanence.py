@@ -58,7 +58,7 @@ class Permanence(abc.ABC):
     def report_memoised(
         self, value: object, *, permanent: Keyed, random: RandomSource | None = None
     ) -> bytes:
-        """A report of someone who may be asked again, by the reference draw.
+        """Return a report of someone who may be asked again, by the reference draw.
 
         `permanent` is randomness that stays the same for this person and value; only
         mechanisms that memoise draw from it. The others draw everything afresh.
@@ -66,18 +66,18 @@ class Permanence(abc.ABC):
 
     @abc.abstractmethod
     def draw_permanent(self, value: object, *, person: Keyed, noise: Keyed) -> bytes:
-        """The permanent answer of a value.
+        """Return the permanent answer of a value.
 
         `noise` decides its coins; `person` what belongs to the person whatever the value is.
         """
 
     @abc.abstractmethod
     def report_permanent(self, settled: bytes, *, random: RandomSource | None = None) -> bytes:
-        """A report of a permanent answer: with fresh noise on top, where there is any."""
+        """Return a report of a permanent answer: with fresh noise on top, where there is any."""
 
     @abc.abstractmethod
     def epsilon_composed(self, made: Sequence[tuple[Mechanism, int]]) -> float:
-        """The exact worst-case loss of reports of one value, rounded up.
+        """Return the exact worst-case loss of reports of one value, rounded up.
 
         They were made by several mechanisms of one cell, so many of each.
         """
@@ -99,7 +99,9 @@ class Permanence(abc.ABC):
 
     @abc.abstractmethod
     def transcript_log_ratio(self, transcripts: Reports, first: object, second: object) -> Vector:
-        """The log-ratio of the chances of transcripts (people, reports, bytes) under two values."""
+        """Return the log-ratio of the chances of transcripts
+        (people, reports, bytes) under two values.
+        """
 
 
 class FreshAnswers(Permanence):
@@ -154,14 +156,14 @@ class FreshAnswers(Permanence):
 def compute_memo_digest(
     called: Json | tuple[str, ...] | None, described: Mapping[str, Json]
 ) -> str:
-    """The digest of what values are called and of the parameters that make up a cell."""
+    """Return the digest of what values are called and of the parameters that make up a cell."""
     return digest({"labels": called, "mechanism": described})
 
 
 def sum_log_ratios(
     mechanism: Mechanism, transcripts: Reports, first: object, second: object
 ) -> Vector:
-    """The log-ratio of transcripts whose reports are independent."""
+    """Return the log-ratio of transcripts whose reports are independent."""
     people, reports, width = transcripts.shape
     each = mechanism.log_likelihood_ratio(transcripts.reshape(-1, width), first, second)
     return np.asarray(each.reshape(people, reports).sum(axis=1))

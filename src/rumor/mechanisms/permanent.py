@@ -43,13 +43,13 @@ class PermanentAnswers(Permanence, Mechanism):
         return compute_memo_digest(self.labels, kept)
 
     def noise_of(self, value: object, permanent: Keyed) -> Keyed:
-        """The key of a value's permanent noise."""
+        """Return the key of a value's permanent noise."""
         return permanent.extend(self.memo_digest, self.identity(value))
 
     def report_memoised(
         self, value: object, *, permanent: Keyed, random: RandomSource | None = None
     ) -> bytes:
-        """A report whose permanent part follows from the person's secret."""
+        """Return a report whose permanent part follows from the person's secret."""
         noise = self.noise_of(value, permanent)
         return self.report_permanent(
             self.draw_permanent(value, person=permanent, noise=noise), random=random
@@ -73,14 +73,14 @@ class PermanentBits(PermanentAnswers):
 
     @abc.abstractmethod
     def differing_bits(self, heads: Reports, first: object, second: object) -> NDArray[np.int8]:
-        """Which bits tell two values apart, for people whose reports begin like these.
+        """Return which bits tell two values apart, for people whose reports begin like these.
 
         For each person and bit of a report: +1 where only the first value sets it, -1 where only
         the second does, 0 elsewhere.
         """
 
     def transcript_log_ratio(self, transcripts: Reports, first: object, second: object) -> Vector:
-        """The log-ratio of both stages together, where a permanent answer is kept."""
+        """Return the log-ratio of both stages together, where a permanent answer is kept."""
         if not self.is_memoised:
             return sum_log_ratios(self, transcripts, first, second)
         favour = self.differing_bits(transcripts[:, 0], first, second)

@@ -51,7 +51,7 @@ class Piecewise(MeanMechanism, WindowedResponse):
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
-        """A window of one output and of several, one byte and two."""
+        """Return a window of one output and of several, one byte and two."""
         return [
             cls(epsilon=1.0, steps=1),
             cls(epsilon=2.0, steps=6),
@@ -71,7 +71,7 @@ class Piecewise(MeanMechanism, WindowedResponse):
         return sum(self._digits)
 
     def consistent(self, tally: Tally, reports: int) -> bool:
-        """The digits are those of outputs and of their squares, which go together."""
+        """Return the digits are those of outputs and of their squares, which go together."""
         if not super().consistent(tally, reports):
             return False
         digits, counts = self._digits[0], [int(count) for count in tally]
@@ -88,7 +88,7 @@ class Piecewise(MeanMechanism, WindowedResponse):
         )
 
     def tally(self, reports: Reports) -> Tally:
-        """How many reports have each digit set.
+        """Return how many reports have each digit set.
 
         The sums of outputs and of squares are then known exactly, and yet every counter
         stays between 0 and the number of reports, like any other.
@@ -110,11 +110,11 @@ class Piecewise(MeanMechanism, WindowedResponse):
         return mean, unit**2 * float((second - first**2) / slope**2)
 
     def furthest_outputs(self) -> Reports:
-        """The first and the last: estimates lie on a line that rises."""
+        """Return the first and the last: estimates lie on a line that rises."""
         return little_endian(np.array([0, self.alphabet - 1]), self.width)
 
     def variance(self, value: float | Vector, reports: int = 1) -> Vector:
-        """The second moment of one output less the squared first, over the squared slope."""
+        """Return the second moment of one output less the squared first, over the squared slope."""
         grid, w, k = self.grid, self.window, self.alphabet
         start, slope = (float(x) for x in self.line)
         inside = self.inside / exact.WORD

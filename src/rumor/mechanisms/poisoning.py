@@ -73,11 +73,11 @@ class Poisoning:
     _loss: Callable[[int, int], float]
 
     def gain(self, reports: int, fakes: int) -> float:
-        """The most that so many `fakes` among all `reports` can add to one estimate."""
+        """Return the most that so many `fakes` among all `reports` can add to one estimate."""
         return self._gain(*_checked(reports, fakes))
 
     def loss(self, reports: int, fakes: int) -> float:
-        """The most that so many `fakes` among all `reports` can take from one estimate."""
+        """Return the most that so many `fakes` among all `reports` can take from one estimate."""
         return self._loss(*_checked(reports, fakes))
 
 
@@ -117,7 +117,7 @@ class PoisoningBound:
         return replace(self, share_shift=self.gain + self.loss + FITTED_STDERRS * stderr)
 
     def sentence(self) -> str:
-        """The bound in words."""
+        """Return the bound in words."""
         raised = self.target
         what = f"the interval of {raised.what}" if raised.share else raised.what
         who = "one fake report" if self.clients == 1 else f"{self.clients:,} fake reports"
@@ -132,7 +132,7 @@ class PoisoningBound:
         return moved
 
     def to_dict(self) -> dict[str, object]:
-        """The bound as plain data."""
+        """Return the bound as plain data."""
         moved = {"clients": self.clients, "adds": self.gain, "takes": self.loss}
         told = {"shown": self.share_shift, "to": self.target.what, "sentence": self.sentence()}
         return {**moved, **told}
@@ -146,5 +146,5 @@ def fake_count(reports: int, share: float = FAKE_SHARE) -> int:
 def bound_poisoning(
     mechanism: Mechanism, reports: int, share: float = FAKE_SHARE
 ) -> PoisoningBound:
-    """The bound for this share of all reports, at least one."""
+    """Return the bound for this share of all reports, at least one."""
     return PoisoningBound.for_clients(mechanism, reports, fake_count(reports, share))

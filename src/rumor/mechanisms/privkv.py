@@ -56,7 +56,7 @@ _CHUNK = 1 << 14
 
 
 def _part(name: str, value: object) -> Fraction:
-    """A part of the budget, by its name."""
+    """Return a part of the budget, by its name."""
     try:
         return Fraction(exact.checked_epsilon(value))
     except InputError as problem:
@@ -87,7 +87,7 @@ class _PairMechanism(KeyValueMechanism):
         self._integer = bytes_for(self.keys)
 
     def made_up(self, key: int) -> int:
-        """The made-up value of a key in half steps of the grid, 0 to 2 G."""
+        """Return the made-up value of a key in half steps of the grid, 0 to 2 G."""
         return self.grid.steps
 
     def _chances(self) -> tuple[Fraction, Fraction]:
@@ -118,7 +118,7 @@ class _PairMechanism(KeyValueMechanism):
         return exact.round_up(sum(map(Fraction, losses), Fraction(0)))
 
     def blanket(self) -> Blanket:
-        """The key is public. Of it: held with the least or the largest number, or not held.
+        """Return the key is public. Of it: held with the least or the largest number, or not held.
 
         What is made up for keys that are not held lies between two of these numbers.
         """
@@ -432,11 +432,12 @@ class PrivKVM(_PairMechanism):
             raise InputError("round 1 makes values up by a fair coin and has no parent")
 
     def made_up(self, key: int) -> int:
-        """The mean that was published, to half a step."""
+        """Return the mean that was published, to half a step."""
         return self.fakes[key]
 
     def next(self, means: object, *, parent: str | None = None) -> Self:
-        """The next round, given the means that this one found; `parent` is its contract's digest.
+        """Return the next round, given the means that this one
+        found; `parent` is its contract's digest.
 
         A mean that is not known (NaN) is the middle of the range, as in round 1.
         """
@@ -486,7 +487,7 @@ class PrivKVM(_PairMechanism):
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
-        """A first, a middle and a last round."""
+        """Return a first, a middle and a last round."""
         first = cls(keys=2, epsilon=2.0, rounds=3, steps=2)
         second = first.next([-0.5, 0.75])
         uneven = cls(keys=1, epsilon=2.0, rounds=3, epsilon_1=0.5, epsilon_2=[0.75, 0.5, 0.25])

@@ -37,7 +37,7 @@ class RegistryEntry:
         return f"mechanisms/{self.name}.js"
 
     def load(self) -> type[Mechanism]:
-        """The class."""
+        """Return the class."""
         module = importlib.import_module(f"rumor.mechanisms.{self.module}")
         found: type[Mechanism] = getattr(module, self.class_name)
         return found
@@ -94,12 +94,12 @@ BY_NAME = ByName(ENTRIES)
 
 
 def mechanisms_of_kind(kind: str) -> Iterator[type[Mechanism]]:
-    """The mechanisms that are made for this kind, loaded one after the other."""
+    """Yield the mechanisms that are made for this kind, loaded one after the other."""
     return (entry.load() for entry in ENTRIES if entry.kind == kind)
 
 
 def from_description(description: Mapping[str, object]) -> Mechanism:
-    """The mechanism that `Mechanism.describe` wrote down."""
+    """Return the mechanism that `Mechanism.describe` wrote down."""
     name = description.get("name") if isinstance(description, Mapping) else None
     if not isinstance(name, str) or name not in BY_NAME:
         raise InputError(

@@ -319,7 +319,7 @@ class SetSelect(SetMechanism):
         return total
 
     def notes(self, value: object) -> tuple[str, ...]:
-        """Whether some options were left out by chance."""
+        """Return whether some options were left out by chance."""
         if len(self.options(value)) <= self.cap:
             return ()
         return (
@@ -370,7 +370,7 @@ class SetSelect(SetMechanism):
         return out
 
     def _entries(self, stream: Stream, kept: Chosen) -> Chosen:
-        """The entries of the universe that each person's report shows."""
+        """Return the entries of the universe that each person's report shows."""
         people, entries = len(kept), self.domain + self.cap
         dummies = np.arange(self.cap) < (self.cap - kept.sum(axis=1))[:, None]
         own = np.hstack([kept, dummies])
@@ -451,7 +451,9 @@ class SetSelect(SetMechanism):
         return table[:, :-1]
 
     def consistent(self, tally: Tally, reports: int) -> bool:
-        """A report shows at most k options, and at least so many; a pair no more than its two."""
+        """Return a report shows at most k options, and at least so
+        many; a pair no more than its two.
+        """
         if not super().consistent(tally, reports):
             return False
         shown = sum(map(int, tally[: self.domain]))

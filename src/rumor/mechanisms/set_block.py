@@ -165,11 +165,13 @@ class SetBlock(BlockReports, SetMechanism):
         return np.concatenate(parts).astype(np.int64)
 
     def _place(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The number of a pair j < k, in lexicographic order."""
+        """Return the number of a pair j < k, in lexicographic order."""
         return first * (2 * self.domain - first - 1) // 2 + second - first - 1
 
     def consistent(self, tally: Tally, reports: int) -> bool:
-        """A report is about b options and so many pairs; no more are chosen than were asked."""
+        """Return a report is about b options and so many pairs; no
+        more are chosen than were asked.
+        """
         if not super().consistent(tally, reports):
             return False
         asked, chosen = tally[: self.domain], tally[self.domain : 2 * self.domain]

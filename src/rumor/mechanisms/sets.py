@@ -108,7 +108,7 @@ class SetMechanism(LabelledDomain, SupportRates, DeclaredParameters):
         return read_sets(values, self.domain, self._positions)
 
     def encode(self, values: object) -> Codes:
-        """A column of options, whoever chose them, as positions."""
+        """Return a column of options, whoever chose them, as positions."""
         return encode(values, self.domain, self._positions)
 
     def options(self, value: object) -> tuple[int, ...]:
@@ -116,7 +116,7 @@ class SetMechanism(LabelledDomain, SupportRates, DeclaredParameters):
         return one_set(value, self.domain, self._positions)
 
     def identity(self, value: object) -> str:
-        """The positions, however they were written."""
+        """Return the positions, however they were written."""
         return repr(self.options(value))
 
     def named(self, options: Sequence[int]) -> tuple[object, ...]:
@@ -163,7 +163,7 @@ class SetMechanism(LabelledDomain, SupportRates, DeclaredParameters):
     def variance(
         self, frequency: Vector | float, reports: float, of: Target = "population"
     ) -> Vector:
-        """The variance of the unbiased share of an option with this frequency.
+        """Return the variance of the unbiased share of an option with this frequency.
 
         Of "people": they are held fixed, and which of them are asked about an option is drawn.
         """
@@ -185,7 +185,7 @@ class SetMechanism(LabelledDomain, SupportRates, DeclaredParameters):
         }
 
     def pair_variance(self, frequency: float, reports: float) -> float:
-        """The variance of the unbiased share of two options that nobody chose together.
+        """Return the variance of the unbiased share of two options that nobody chose together.
 
         Each of them is chosen by this share of people.
         """
@@ -232,11 +232,11 @@ class SetAudit(Audit[SetMechanism]):
         return [self.mechanism.named(options) for options in dict.fromkeys(found)]
 
     def pairs_to_compare(self) -> Sequence[tuple[object, object]]:
-        """The extreme people: nothing and all that may be chosen are as far apart as any."""
+        """Return the extreme people: nothing and all that may be chosen are as far apart as any."""
         return list(itertools.combinations(self._extremes(), 2))
 
     def walked_values(self) -> Sequence[object]:
-        """The extreme people, where all are too many."""
+        """Return the extreme people, where all are too many."""
         if self.mechanism.domain <= _MOST_LISTED:
             return super().walked_values()
         return self._extremes()
@@ -272,7 +272,7 @@ def pair_weights(
 def rare_pair_variance(
     miss: float, gain: float, rates: tuple[float, float, float], frequency: float
 ) -> float:
-    """The variance of what one report adds to a pair that nobody chose together."""
+    """Return the variance of what one report adds to a pair that nobody chose together."""
     none, one, _ = rates
     both = none + 2 * (one - none) * frequency
     either = 2 * (miss + gain * frequency - both)
@@ -282,7 +282,7 @@ def rare_pair_variance(
 
 
 def count_pairs(chosen: Chosen) -> Tally:
-    """How often two columns are both set, for every pair j < k in lexicographic order."""
+    """Return how often two columns are both set, for every pair j < k in lexicographic order."""
     domain = chosen.shape[1]
     together = np.zeros((domain, domain), dtype=np.int64)
     for start in range(0, len(chosen), 1 << 16):  # a float counts exactly up to 2^24
@@ -292,7 +292,7 @@ def count_pairs(chosen: Chosen) -> Tally:
 
 
 def pairs_of(options: int) -> int:
-    """How many pairs so many options have."""
+    """Return how many pairs so many options have."""
     return math.comb(options, 2)
 
 

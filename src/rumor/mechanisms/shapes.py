@@ -33,7 +33,7 @@ from rumor.mechanisms.base import Mechanism
 
 
 def exact_parameters(mechanism: str, parameters: Mapping[str, object], *keys: str) -> list[object]:
-    """The values of exactly these parameters, in this order."""
+    """Return the values of exactly these parameters, in this order."""
     given = set(parameters) - {"name"}
     if given != set(keys):
         raise InputError(
@@ -55,7 +55,7 @@ class DeclaredParameters(Mechanism):
 
     @abc.abstractmethod
     def _domain_parameters(self) -> dict[str, Json]:
-        """The values, as a contract says them."""
+        """Return the values, as a contract says them."""
 
     @abc.abstractmethod
     def _load_domain(self, *ground: Any, **named: Any) -> None:
@@ -65,7 +65,7 @@ class DeclaredParameters(Mechanism):
         """Take the shape, checked."""
 
     def _shape_parameters(self) -> dict[str, Json]:
-        """The shape, as a contract says it."""
+        """Return the shape, as a contract says it."""
         return {name: getattr(self, name) for name in self._SHAPE_NAMES}
 
     @abc.abstractmethod
@@ -82,7 +82,7 @@ class DeclaredParameters(Mechanism):
 
     @classmethod
     def from_parameters(cls, parameters: Mapping[str, object]) -> Self:
-        """The mechanism that `parameters()` describes; no probability is computed anew."""
+        """Return the mechanism that `parameters()` describes; no probability is computed anew."""
         exact_parameters(
             cls.name, parameters, *cls._DOMAIN_NAMES, *cls._SHAPE_NAMES, *cls._THRESHOLDS
         )
@@ -113,7 +113,7 @@ class LabelledMechanism(Mechanism):
         return None if self.labels is None else {x: i for i, x in enumerate(self.labels)}
 
     def with_labels(self, labels: Sequence[str] | None) -> Self:
-        """A copy whose values are called by these `labels`."""
+        """Return a copy whose values are called by these `labels`."""
         other = copy.copy(self)
         for name in self._BY_LABEL:
             other.__dict__.pop(name, None)
@@ -125,7 +125,7 @@ class LabelledMechanism(Mechanism):
         return other
 
     def without_labels(self) -> Self:
-        """A copy for values (or keys) that are known by their position."""
+        """Return a copy for values (or keys) that are known by their position."""
         return self.with_labels(None)
 
 
@@ -147,11 +147,11 @@ class AnswerEncoding(Protocol):
         ...
 
     def code(self, value: object) -> int:
-        """The place of one person's answer."""
+        """Return the place of one person's answer."""
         ...
 
     def codes(self, values: object) -> Codes:
-        """The places of many answers."""
+        """Return the places of many answers."""
         ...
 
 
@@ -168,15 +168,15 @@ class EncodedAnswers(Mechanism):
         return self._encoding.inputs()
 
     def code(self, value: object) -> int:
-        """The place of one person's answer."""
+        """Return the place of one person's answer."""
         return self._encoding.code(value)
 
     def encode(self, values: object) -> Codes:
-        """The places of many answers."""
+        """Return the places of many answers."""
         return self._encoding.codes(values)
 
     def identity(self, value: object) -> str:
-        """The place: what it is called does not matter."""
+        """Return the place: what it is called does not matter."""
         return str(self.code(value))
 
 

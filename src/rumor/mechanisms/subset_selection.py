@@ -78,7 +78,7 @@ class SubsetSelection(FrequencyOracle):
         self._require_gain(epsilon)
 
     def _noise(self, size: int, power: Fraction) -> float:
-        """The variance of a value of average frequency, up to a factor."""
+        """Return the variance of a value of average frequency, up to a factor."""
         hit = _inclusion(self.domain, size, power)
         miss = (size - hit) / (self.domain - 1)
         support = Fraction(size, self.domain)
@@ -243,7 +243,7 @@ class SubsetSelection(FrequencyOracle):
         return Validity(ascending & (lists[:, -1] < self.domain), reason)
 
     def _lists(self, reports: Reports) -> NDArray[np.integer]:
-        """The values of list reports, as integers (n, size)."""
+        """Return the values of list reports, as integers (n, size)."""
         flat = np.ascontiguousarray(reports).reshape(-1, self._integer)
         return narrow_integers(flat).reshape(len(reports), self.size)
 
@@ -277,7 +277,9 @@ class SubsetSelection(FrequencyOracle):
         return self.domain * (self.size - 1) / (self.size * (self.domain - 1))
 
     def pair_rates(self) -> tuple[float, float]:
-        """A set of k that holds the value is filled with k - 1 of the others, else with k."""
+        """Return a set of k that holds the value is filled with k -
+        1 of the others, else with k.
+        """
         k, others = self.size, self.domain - 1
         own = self.hit * (k - 1) / others
         pairs = self.hit * (k - 1) * (k - 2) + (1 - self.hit) * k * (k - 1)
@@ -316,5 +318,5 @@ class SubsetSelection(FrequencyOracle):
 
 
 def _inclusion(domain: int, size: int, power: Fraction) -> Fraction:
-    """The probability that the truth is in the set, when the odds are exactly `power`."""
+    """Return the probability that the truth is in the set, when the odds are exactly `power`."""
     return size * power / (size * power + domain - size)

@@ -100,7 +100,7 @@ def centred_score(
     outside: float,
     ends: tuple[float, float],
 ) -> Score:
-    """The score of a group's share from a mean that is gain (F - part) on average.
+    """Return the score of a group's share from a mean that is gain (F - part) on average.
 
     `inside` and `outside` are the second moments of what a member's and another's report adds,
     which lies between `ends`.

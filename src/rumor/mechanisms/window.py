@@ -73,7 +73,9 @@ class Window(MeanMechanism, WindowedResponse, CountedIntegers):
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
-        """The fewest cells, a few, a window of more than half of them, and tables that are used."""
+        """Return the fewest cells, a few, a window of more than
+        half of them, and tables that are used.
+        """
         return [
             cls.with_table(1, [1], epsilon=1.0, steps=1),
             cls.with_table(2, [1, 3], epsilon=2.0, steps=6),
@@ -113,7 +115,7 @@ class Window(MeanMechanism, WindowedResponse, CountedIntegers):
         return np.append(np.diff(self._edges), 1).astype(np.uint64)
 
     def _stands(self, steps: Codes) -> tuple[Codes, Codes]:
-        """The node at or below each step, and how far beyond it."""
+        """Return the node at or below each step, and how far beyond it."""
         places = (2 * steps - self.grid.steps) * self.sums[-1]
         nodes = np.searchsorted(self._edges, places, side="right") - 1
         return nodes, places - self._edges[nodes]
@@ -124,7 +126,7 @@ class Window(MeanMechanism, WindowedResponse, CountedIntegers):
         return int(nodes[0]), int(beyond[0]), int(self._gaps[nodes[0]])
 
     def probability(self, report: bytes, value: object) -> Fraction:
-        """A mixture of the laws at two nodes."""
+        """Return a mixture of the laws at two nodes."""
         node, beyond, gap = self._stand(value)
         cell = int.from_bytes(report, "little")
         near = gap * (node <= cell < node + self.window)
@@ -149,7 +151,7 @@ class Window(MeanMechanism, WindowedResponse, CountedIntegers):
         return self.privatize_near(nodes, stream)
 
     def moments(self, tally: Tally, reports: int) -> tuple[float, float]:
-        """The mean of what the cells are worth, stretched."""
+        """Return the mean of what the cells are worth, stretched."""
         counts = [int(count) for count in tally]
         first = Fraction(sum(map(int.__mul__, self.worth, counts)), reports)
         second = Fraction(sum(w * w * n for w, n in zip(self.worth, counts, strict=True)), reports)
@@ -168,7 +170,7 @@ class Window(MeanMechanism, WindowedResponse, CountedIntegers):
         return np.array(self.sums) / self.sums[-1], np.array(seconds)
 
     def variance(self, value: float | Vector, reports: int = 1) -> Vector:
-        """The second moment, which is linear between nodes, less the square."""
+        """Return the second moment, which is linear between nodes, less the square."""
         half = self.grid.span / 2
         x = (np.asarray(value, np.float64) - self.grid.middle) / half
         return np.asarray(half**2 * (np.interp(x, *self._at_nodes) - x**2) / reports)
@@ -188,7 +190,9 @@ class Window(MeanMechanism, WindowedResponse, CountedIntegers):
 
 
 def below_each(stream: Stream, bounds: Words) -> Words:
-    """A uniform integer below each of these bounds, which are at most 2^32: as `Stream.below`."""
+    """Return a uniform integer below each of these bounds,
+    which are at most 2^32: as `Stream.below`.
+    """
     words, half = stream.words(bounds.size), np.uint64(32)
     low = (words & np.uint64(0xFFFFFFFF)) * bounds >> half
     result = ((words >> half) * bounds + low) >> half
@@ -214,12 +218,12 @@ def checked_values(values: object) -> list[int]:
 
 @functools.cache
 def tables() -> Mapping[float, tuple[int, list[int]]]:
-    """The tables that come with Rumor, by the epsilon that each was made for, ascending."""
+    """Return the tables that come with Rumor, by the epsilon that each was made for, ascending."""
     read = json.loads(_TABLES.read_text(encoding="utf-8"))
     return {float(made): (one["window"], one["values"]) for made, one in read.items()}
 
 
 def table_for(epsilon: float) -> tuple[int, list[int]]:
-    """The window and the values of the next table above, or of the last."""
+    """Return the window and the values of the next table above, or of the last."""
     last = max(tables())
     return tables()[min((made for made in tables() if made >= epsilon), default=last)]

@@ -42,14 +42,16 @@ class WindowedResponse(IntegerReports):
 
     @abc.abstractmethod
     def encode(self, values: object) -> Codes:
-        """A column of answers as positions."""
+        """Return a column of answers as positions."""
 
     @abc.abstractmethod
     def code(self, value: object) -> int:
         """One person's answer as a position."""
 
     def best_inside(self, window: int, epsilon: float) -> int:
-        """The largest threshold that a window of this width may have, which must be some use."""
+        """Return the largest threshold that a window of this width
+        may have, which must be some use.
+        """
         odds = window * exact.exp(exact.checked_epsilon(epsilon))
         inside = exact.floor_threshold(odds / (odds + self.others))
         if not self._learns(window, inside):
@@ -57,7 +59,7 @@ class WindowedResponse(IntegerReports):
         return inside
 
     def checked_inside(self, window: int, inside: object) -> int:
-        """A threshold from a contract, which must be some use."""
+        """Return a threshold from a contract, which must be some use."""
         threshold = exact.checked_threshold("inside", inside)
         self._require_use(window, threshold)
         return threshold
@@ -87,7 +89,7 @@ class WindowedResponse(IntegerReports):
         return exact.worst_log_ratio([self.exact_inside / self.exact_outside])
 
     def blanket(self) -> Blanket:
-        """The blanket of the two ends, whose windows share least."""
+        """Return the blanket of the two ends, whose windows share least."""
         one, odds = Fraction(1), self.exact_inside / self.exact_outside
         alone = min(self.window, self.others)
         return Blanket.from_pairs(
@@ -110,7 +112,7 @@ class WindowedResponse(IntegerReports):
         return self.exact_inside if near else self.exact_outside
 
     def log_likelihood_ratio(self, reports: Reports, first: object, second: object) -> Vector:
-        """A report is likelier by epsilon under the value in whose window it lies alone."""
+        """Return a report is likelier by epsilon under the value in whose window it lies alone."""
         outputs = from_little_endian(reports)
         windows = ((self.code(value), self.code(value) + self.window) for value in (first, second))
         near = [(outputs >= start) & (outputs < end) for start, end in windows]

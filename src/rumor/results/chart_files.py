@@ -41,7 +41,7 @@ class Chart(Protocol):
     """What can say itself as a Vega-Lite specification: a chart of altair."""
 
     def to_dict(self) -> dict[str, Any]:
-        """The specification."""
+        """Return the specification."""
         ...
 
 
@@ -56,7 +56,7 @@ def checked_chart_path(path: PathLike) -> str:
 
 
 def saved(chart: C, path: PathLike | None) -> C:
-    """The chart itself, written to a file first where one is named."""
+    """Return the chart itself, written to a file first where one is named."""
     if path is not None:
         save_chart(chart, path)
     return chart
@@ -78,20 +78,20 @@ def save_chart(chart: Chart, path: PathLike) -> None:
 
 
 def chart_svg(chart: Chart) -> str:
-    """A chart as SVG text, to stand in a page of its own without any script."""
+    """Return a chart as SVG text, to stand in a page of its own without any script."""
     import vl_convert
 
     return str(vl_convert.vegalite_to_svg(specification(chart)))
 
 
 def specification(chart: Chart) -> dict[str, Any]:
-    """A chart's Vega-Lite specification, without what no picture can hold."""
+    """Return a chart's Vega-Lite specification, without what no picture can hold."""
     found: dict[str, Any] = fit_to_draw(chart.to_dict())
     return found
 
 
 def fit_to_draw(part: Any) -> Any:
-    """A part of a specification without characters and numbers that cannot be drawn."""
+    """Return a part of a specification without characters and numbers that cannot be drawn."""
     if isinstance(part, str):
         return drawable(part)
     if isinstance(part, Mapping):
@@ -102,7 +102,7 @@ def fit_to_draw(part: Any) -> Any:
 
 
 def chart_page(spec: dict[str, Any]) -> str:
-    """A specification as a page of its own."""
+    """Return a specification as a page of its own."""
     script, proof = _script()
     title = spec.get("title", "Chart")
     name = title.get("text", "Chart") if isinstance(title, dict) else title

@@ -36,7 +36,7 @@ def framed(panels: C, title: str, facts: Sequence[str]) -> C:
 
 
 def base_chart(data: Sequence[Mapping[str, object]]) -> alt.Chart:
-    """A row for each value, in the order given."""
+    """Return a row for each value, in the order given."""
     names = [str(row["value"]) for row in data]
     axis = alt.Y("value:N", sort=names, title=None, axis=alt.Axis(labelLimit=220))
     return alt.Chart(alt.InlineData(values=list(data))).encode(y=axis)
@@ -63,7 +63,7 @@ def points(
 
 
 def diamonds(base: alt.Chart) -> alt.Chart:
-    """The truth."""
+    """Return the truth."""
     mark = base.mark_point(shape="diamond", color=TRUTH, size=60, filled=True, opacity=1)
     truth: alt.Chart = mark.encode(x=alt.X("truth:Q"))
     return truth

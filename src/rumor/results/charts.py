@@ -36,7 +36,9 @@ def frequency_chart(
     title: str | None = None,
     truth: Vector | None = None,
 ) -> alt.LayerChart:
-    """The most frequent values as bars with their intervals, and the truth where it is known."""
+    """Return the most frequent values as bars with their
+    intervals, and the truth where it is known.
+    """
     view = (view or View()).on_screen()
     order = estimate.listed(view)
     left_out = len(estimate.values) - len(order)
@@ -53,7 +55,7 @@ def frequency_chart(
 
 
 def how_made(estimate: Estimate, view: View) -> str:
-    """How the estimates were made and what the lines mean."""
+    """Return how the estimates were made and what the lines mean."""
     return (
         f"epsilon {estimate.epsilon:.3g} each; method {estimate.method}; "
         f"lines are {percent(view.level)} intervals of the {view.of}"
@@ -67,7 +69,7 @@ def strata_chart(
     *,
     title: str | None = None,
 ) -> alt.FacetChart:
-    """The same values side by side in every stratum, all on one scale."""
+    """Return the same values side by side in every stratum, all on one scale."""
     view = (view or View()).on_screen()
     shown = sorted(estimates.items(), key=lambda item: -item[1].reports)[:_MAX_FACETS]
     total = sum(estimate.reports for _, estimate in shown)

@@ -75,7 +75,7 @@ class ExactIntervals:
     items: ItemCounts
 
     def bounds(self, z: float, of: Target) -> Bounds:
-        """The same chance of a miss on both sides of every value."""
+        """Return the same chance of a miss on both sides of every value."""
         return self.tails(np.arange(self.items.counts.size), self._alike(z), of)
 
     def _alike(self, z: float) -> Tails:
@@ -162,7 +162,7 @@ class ExactIntervals:
 
 
 def binomial_ends(counts: Vector, trials: Vector, tails: Tails) -> Bounds:
-    """The chances of success at which a count this large, or this small, is that rare."""
+    """Return the chances of success at which a count this large, or this small, is that rare."""
     return success_ends(counts, trials, tails.lower, tails.upper)
 
 

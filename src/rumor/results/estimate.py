@@ -117,7 +117,7 @@ class Estimate(RankedRows):
     def share(
         self, values: Iterable[int | str], level: float = CONFIDENCE, *, of: str = "population"
     ) -> Share:
-        """The share of these values together, unbiased, with its interval.
+        """Return the share of these values together, unbiased, with its interval.
 
         The rows of a table may not be added up: a method that draws rare values towards each
         other overstates the sum of many. The values must be named in advance.
@@ -153,7 +153,7 @@ class Estimate(RankedRows):
         return super().covers(view)
 
     def table(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
-        """The most frequent values as text, with their intervals."""
+        """Return the most frequent values as text, with their intervals."""
         seen = viewed(view, wishes).on_screen()
         order = self.listed(seen)
         lines = [self._shares(order, seen)]
@@ -205,7 +205,7 @@ class Estimate(RankedRows):
         return self.rare.smallest_share(tail)
 
     def extra_fields(self, view: View) -> dict[str, object]:
-        """The smallest share that the view's intervals tell from zero."""
+        """Return the smallest share that the view's intervals tell from zero."""
         return {"smallest_shown": self.smallest_shown(view)}
 
     def _noise_line(self, view: View) -> list[str]:
@@ -222,7 +222,7 @@ class Estimate(RankedRows):
     """What the first and the last column of a table are called."""
 
     def _aside(self, row: int, digits: int) -> str:
-        """The last column of a row."""
+        """Return the last column of a row."""
         return _known(self.stderr[row], percent(self.stderr[row], digits))
 
     def _shares(self, rows: Sequence[int], view: View) -> str:

@@ -76,19 +76,19 @@ class RankedIntervals(Intervals, Protocol):
 
 
 def checked_level(level: object) -> float:
-    """A level of confidence, or the sentence that says what one is."""
+    """Return a level of confidence, or the sentence that says what one is."""
     if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 < level < 1:
         raise InputError(f"a level must be a number above 0 and below 1; got {format_value(level)}")
     return float(level)
 
 
 def critical_value(level: float, items: int) -> float:
-    """The two-sided normal quantile at this level for one of `items` intervals (Sidak)."""
+    """Return the two-sided normal quantile at this level for one of `items` intervals (Sidak)."""
     return -NormalDist().inv_cdf(each_outside(level, items) / 2)
 
 
 def each_outside(level: float, items: int) -> float:
-    """How often each of `items` intervals may miss, for all of them to hold at this level.
+    """Return how often each of `items` intervals may miss, for all of them to hold at this level.
 
     Of none, as of one.
     """
@@ -105,7 +105,7 @@ class Tails:
 
     @classmethod
     def alike(cls, lower: float, upper: float, rows: int) -> Tails:
-        """The same for all rows."""
+        """Return the same for all rows."""
         return cls(np.full(rows, lower), np.full(rows, upper))
 
     def quantiles(self) -> Bounds:
@@ -148,7 +148,7 @@ class ScoreIntervals:
         return _search(accepts, best, 0.0), _search(accepts, best, 1.0)
 
     def tails(self, rows: Rows, tails: Tails, of: Target) -> Bounds:
-        """The same test, one side at a time."""
+        """Return the same test, one side at a time."""
         estimate = self.score.excess[rows] / self.score.gain
         # Some spreads differ by value (a blocked Hadamard matrix), others are one number.
         v0, v1, v2 = (np.broadcast_to(v, self.score.excess.shape)[rows] for v in self._spread(of))
@@ -170,7 +170,7 @@ class ScoreIntervals:
 
 
 def p_value(deviation: Vector, below: Vector, above: Vector) -> Vector:
-    """The probability of a normal deviation that ranks no higher than this one.
+    """Return the probability of a normal deviation that ranks no higher than this one.
 
     All in standard deviations: the observation lies `deviation` from a candidate, and the ends
     of what is possible lie `below` and `above` it. An observation ranks by its likelihood at
@@ -184,14 +184,16 @@ def p_value(deviation: Vector, below: Vector, above: Vector) -> Vector:
 
 
 def _reach(t: Vector, end: Vector) -> Vector:
-    """How far away, towards an end, observations of this t are; infinitely when it is here."""
+    """Return how far away, towards an end, observations of this
+    t are; infinitely when it is here.
+    """
     plain = np.sqrt(2 * t)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(plain <= end, plain, end / 2 + t / end)
 
 
 def upper_tail(x: Vector) -> Vector:
-    """The normal probability beyond x >= 0, to a relative error of 1.2e-7.
+    """Return the normal probability beyond x >= 0, to a relative error of 1.2e-7.
 
     Chebyshev's fit of erfc in Numerical Recipes (Press et al., section 6.2). Loading scipy
     for this alone would take half a second.
@@ -206,7 +208,7 @@ def upper_tail(x: Vector) -> Vector:
 
 
 def _search(accepts: Callable[[Vector], Mask], inside: Vector, end: float) -> Vector:
-    """The last accepted frequency on the way from one inside to an end."""
+    """Return the last accepted frequency on the way from one inside to an end."""
     outside = np.full(inside.size, end)
     inside = np.where(accepts(outside), outside, inside)
     for _ in range(_HALVINGS):
@@ -227,7 +229,7 @@ class NormalIntervals:
     """The standard errors of these people's own values, where they are known."""
 
     def bounds(self, z: float, of: Target) -> Bounds:
-        """The plain interval; infinite where nothing is known."""
+        """Return the plain interval; infinite where nothing is known."""
         stderr = self._stderr(of)
         return self.center - z * stderr, self.center + z * stderr
 
@@ -282,7 +284,7 @@ def stderr_of_test(center: Vector, p_value: Vector, least: float) -> Vector:
 
 
 def normal_ends(center: Vector, stderr: Vector, tails: Tails) -> Bounds:
-    """A normal estimate less and plus the quantiles of its tails."""
+    """Return a normal estimate less and plus the quantiles of its tails."""
     below, above = tails.quantiles()
     return np.asarray(center - below * stderr), np.asarray(center + above * stderr)
 

@@ -82,12 +82,12 @@ class ReachingIntervals:
     together: int = 1
 
     def bounds(self, z: float, of: Target) -> Bounds:
-        """The lower end of the kept share, and how far the true one may lie above it."""
+        """Return the lower end of the kept share, and how far the true one may lie above it."""
         low, high = self.kept.bounds(z, of)
         return low, self.slots.reach(high, np.full(high.shape, z), self.together)
 
     def tails(self, rows: Rows, tails: Tails, of: Target) -> Bounds:
-        """The same of these rows."""
+        """Return the same of these rows."""
         low, high = self.kept.tails(rows, tails, of)
         return low, self.slots.reach(high, tails.quantiles()[1], self.together)
 

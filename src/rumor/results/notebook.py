@@ -17,7 +17,7 @@ _NAME = "text-align:left;padding:0.15em 0.7em"
 
 
 def notebook_html(estimate: Tabular) -> str:
-    """A chart and a table; where charts cannot be drawn, the table alone."""
+    """Return a chart and a table; where charts cannot be drawn, the table alone."""
     view = View().on_screen()
     rows = estimate.listed(view)
     columns = {name: list(column) for name, column in estimate.cells(rows, view).items()}

@@ -65,7 +65,7 @@ class Tabular(abc.ABC):
 
     @abc.abstractmethod
     def listed(self, view: View) -> list[int]:
-        """The indices of the rows of a view, in its order."""
+        """Return the indices of the rows of a view, in its order."""
 
     @abc.abstractmethod
     def cells(self, rows: Sequence[int], view: View) -> dict[str, Column]:
@@ -73,15 +73,15 @@ class Tabular(abc.ABC):
 
     @abc.abstractmethod
     def covers(self, view: View) -> str:
-        """Which rows the intervals of a view cover, in one sentence."""
+        """Return which rows the intervals of a view cover, in one sentence."""
 
     @abc.abstractmethod
     def table(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
-        """The estimate as text."""
+        """Return the estimate as text."""
 
     @abc.abstractmethod
     def picture(self, view: View, title: str | None, truth: Any) -> Any:
-        """A view of the estimate as a chart, beside the truth where one is known."""
+        """Return a view of the estimate as a chart, beside the truth where one is known."""
 
     def plot(
         self,
@@ -92,7 +92,7 @@ class Tabular(abc.ABC):
         truth: Any = None,
         **wishes: Unpack[Wishes],
     ) -> Any:
-        """The estimate as a chart (Altair's), written to `path` where one is given.
+        """Return the estimate as a chart (Altair's), written to `path` where one is given.
 
         The end of the path says how: .html, .png or .svg.
         """
@@ -102,7 +102,9 @@ class Tabular(abc.ABC):
             return saved(self.picture(viewed(view, wishes), title, truth), path)
 
     def columns(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> Columns:
-        """The estimate as columns: every value in its order, or the first of the estimate."""
+        """Return the estimate as columns: every value in its order,
+        or the first of the estimate.
+        """
         filed = viewed(view, wishes).filed(self.LISTING)
         found = self.cells(self.listed(filed), filed)
         return {
@@ -111,30 +113,32 @@ class Tabular(abc.ABC):
         }
 
     def to_arrow(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> pa.Table:
-        """The estimate as an Arrow table."""
+        """Return the estimate as an Arrow table."""
         arrow: Any = import_optional("pyarrow", "an Arrow table")
         return arrow.table(self.columns(view, **wishes))
 
     def to_pandas(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> Any:
-        """The estimate as a pandas DataFrame."""
+        """Return the estimate as a pandas DataFrame."""
         pandas = import_optional("pandas", "a pandas DataFrame")
         return pandas.DataFrame(self.columns(view, **wishes))
 
     def to_polars(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> Any:
-        """The estimate as a Polars DataFrame."""
+        """Return the estimate as a Polars DataFrame."""
         polars = import_optional("polars", "a Polars DataFrame")
         return polars.DataFrame(self.columns(view, **wishes))
 
     def __dataframe__(self, nan_as_null: bool = False, allow_copy: bool = True) -> Any:
-        """The dataframe interchange protocol: any library that speaks it can take the rows."""
+        """Return the dataframe interchange protocol: any library
+        that speaks it can take the rows.
+        """
         return self.to_arrow().__dataframe__(nan_as_null, allow_copy)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """The rows for whoever reads Arrow streams."""
+        """Return the rows for whoever reads Arrow streams."""
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def __getitem__(self, name: object) -> Row:
-        """The row of a value that was named in advance; a tuple names the first columns."""
+        """Return the row of a value that was named in advance; a tuple names the first columns."""
         asked = name if isinstance(name, tuple) else (name,)
         columns = self.columns(View(order="given"))
         heads = list(columns.values())[: len(asked)]
@@ -157,13 +161,13 @@ class Tabular(abc.ABC):
         return notebook_html(self)
 
     def to_csv(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
-        """The estimate as CSV text, in full precision."""
+        """Return the estimate as CSV text, in full precision."""
         return csv_text(self.columns(view, **wishes))
 
     def to_dict(
         self, view: View | float | None = None, **wishes: Unpack[Wishes]
     ) -> dict[str, object]:
-        """The estimate as plain data for JSON: {"reports": n, "estimates": [...]}."""
+        """Return the estimate as plain data for JSON: {"reports": n, "estimates": [...]}."""
         filed = viewed(view, wishes).filed(self.LISTING)
         columns = self.columns(filed)
         return {
@@ -184,7 +188,9 @@ class Tabular(abc.ABC):
         }
 
     def together(self, values: Sequence[int | str], view: View) -> Share:
-        """The share of several values together, where an estimate is of values people hold."""
+        """Return the share of several values together, where an
+        estimate is of values people hold.
+        """
         raise InputError(
             "shares of several values need the counts of a frequency oracle or a channel that can "
             "be inverted; this estimate has none"

@@ -44,7 +44,9 @@ _LONE = 0.25
 
 
 def ranked(frequency: Vector, unbiased: Vector) -> Rows:
-    """The most frequent first; where a method ties values, those that more reports support."""
+    """Return the most frequent first; where a method ties
+    values, those that more reports support.
+    """
     tie, key = np.nan_to_num(unbiased), np.nan_to_num(frequency)
     return np.lexsort((np.arange(key.size), -tie, -key))
 
@@ -94,7 +96,7 @@ def split_tails(level: float, rows: int, chosen: float, values: int) -> Tails:
 
 
 def both_sided_tails(level: float, rows: int, chosen: int, values: int) -> Tails:
-    """The same for a number that goes with what was chosen, and may err either way."""
+    """Return the same for a number that goes with what was chosen, and may err either way."""
     tail = (1 - level) / 2 * _part(chosen, values)
     return Tails.alike(tail, tail, rows)
 
@@ -104,7 +106,7 @@ def _part(chosen: float, values: int) -> float:
 
 
 def ranks(order: Rows, rows: Sequence[int] | Rows) -> Rows:
-    """The rank, from 0, of each of these rows."""
+    """Return the rank, from 0, of each of these rows."""
     rank = np.empty(order.size, dtype=np.intp)
     rank[order] = np.arange(order.size)
     return rank[np.asarray(rows, dtype=np.intp)]
@@ -130,15 +132,15 @@ class RankedRows(Tabular):
         return []
 
     def ranking(self, rows: int | None = ROWS_SHOWN) -> list[int]:
-        """The indices of the most frequent values, the most frequent first."""
+        """Return the indices of the most frequent values, the most frequent first."""
         return [int(i) for i in ranked(self.frequency, self.unbiased)[:rows]]
 
     def listed(self, view: View) -> list[int]:
-        """The first values in the order of the view."""
+        """Return the first values in the order of the view."""
         if view.order == "estimate":
             return self.ranking(view.rows)
         return list(range(len(self.values)))[: view.rows]
 
     def covers(self, view: View) -> str:
-        """Which rows the intervals of a view cover, in one sentence."""
+        """Return which rows the intervals of a view cover, in one sentence."""
         return coverage(view, len(self.values), self._COVERED, self._NAMED)

@@ -60,7 +60,7 @@ class Groups(Protocol):
     """What is known of the share of any group of values."""
 
     def score(self, members: Rows) -> tuple[Score, int]:
-        """A mean whose expectation tells the share, and over how many reports it is."""
+        """Return a mean whose expectation tells the share, and over how many reports it is."""
         ...
 
 
@@ -73,7 +73,7 @@ class OracleGroups:
     reports: int
 
     def score(self, members: Rows) -> tuple[Score, int]:
-        """The oracle's own."""
+        """Return the oracle's own."""
         return self.oracle.group_score(self.tally, self.reports, members), self.reports
 
 
@@ -98,7 +98,7 @@ class ChannelGroups:
 def group_share(
     groups: Groups, members: Rows, values: Sequence[int] | Sequence[str], level: float, of: Target
 ) -> Share:
-    """The share of these members."""
+    """Return the share of these members."""
     score, reports = groups.score(members)
     if of not in score.spread:
         raise InputError(
@@ -141,7 +141,9 @@ def few_share_ends(
 
 
 def members_of(known: Sequence[int] | Sequence[str], asked: object) -> Rows:
-    """The places of some values, each named once, or the sentence that says what is wrong."""
+    """Return the places of some values, each named once, or the
+    sentence that says what is wrong.
+    """
     if isinstance(asked, (str, bytes)) or not hasattr(asked, "__iter__"):
         raise InputError(f"a share is of a list of values; got {format_value(asked)}")
     places = {value: i for i, value in enumerate(known)}

@@ -79,6 +79,6 @@ class View:
 
 
 def viewed(view: View | float | None, wishes: Wishes) -> View:
-    """A view, or a level alone, with what is wished for by name."""
+    """Return a view, or a level alone, with what is wished for by name."""
     base = view if isinstance(view, View) else View() if view is None else View(level=view)
     return dataclasses.replace(base, **wishes)

@@ -73,14 +73,14 @@ class Stopping:
         return 1e-6 if self.tolerance is None and self.eta is None else -math.inf
 
     def smallest_step(self, reports: float) -> float | None:
-        """The step in frequencies below which to stop, where there is one."""
+        """Return the step in frequencies below which to stop, where there is one."""
         return self.tolerance if self.eta is None else self.eta / reports
 
 
 def iterate(
     likelihood: Likelihood, start: Vector, stopping: Stopping
 ) -> tuple[Vector, Diagnostics]:
-    """The plain update, repeated."""
+    """Return the plain update, repeated."""
     here, step = start, math.inf
     limit, gap = stopping.smallest_step(likelihood.reports), stopping.wanted_gap
     length, most = NORMS[stopping.norm], stopping.max_iterations

@@ -54,7 +54,7 @@ class Columns:
 
 
 def require_whole(channel: object, columns: Columns, method: str) -> tuple[Vector, Vector]:
-    """The whole channel and all counts, for what is inverted."""
+    """Return the whole channel and all counts, for what is inverted."""
     if columns.whole is not None:
         return columns.whole
     if is_sparse(channel) or callable(channel):
@@ -69,17 +69,17 @@ def require_whole(channel: object, columns: Columns, method: str) -> tuple[Vecto
 
 
 def is_channel(given: object) -> bool:
-    """Whether this may be a channel: numbers in rows, a sparse matrix, or a function."""
+    """Return whether this may be a channel: numbers in rows, a sparse matrix, or a function."""
     return isinstance(given, (np.ndarray, list, tuple)) or is_sparse(given) or callable(given)
 
 
 def is_sparse(given: object) -> bool:
-    """Whether this is a sparse matrix, without loading scipy for the question."""
+    """Return whether this is a sparse matrix, without loading scipy for the question."""
     return type(given).__module__.startswith("scipy.sparse") and hasattr(given, "tocsc")
 
 
 def columns_of(channel: object, counts: object) -> Columns:
-    """The seen columns of a channel in any form, checked."""
+    """Return the seen columns of a channel in any form, checked."""
     if callable(channel):
         return _called(channel, counts)
     if is_sparse(channel):
@@ -117,7 +117,7 @@ def _sparse(channel: Any, counts: object) -> Columns:
 
 
 def _called(channel: Callable[..., object], counts: object) -> Columns:
-    """A column for each output seen: counts are by output, or one for each output from 0."""
+    """Return a column for each output seen: counts are by output, or one for each output from 0."""
     if isinstance(counts, Mapping):
         outputs, often = list(counts), list(counts.values())
         seen = checked_counts(np.asarray(often) if often else np.zeros(1), max(1, len(often)))
@@ -140,7 +140,7 @@ def _called(channel: Callable[..., object], counts: object) -> Columns:
 
 
 def checked_entries(matrix: object) -> NDArray[np.float64]:
-    """A matrix of numbers that may be probabilities, times a constant or not."""
+    """Return a matrix of numbers that may be probabilities, times a constant or not."""
     try:
         channel = np.asarray(matrix, dtype=np.float64)
     except (TypeError, ValueError):
@@ -159,7 +159,7 @@ def checked_entries(matrix: object) -> NDArray[np.float64]:
 
 
 def checked_counts(counts: object, outputs: int) -> NDArray[np.float64]:
-    """How often each output was seen, checked against the number of outputs."""
+    """Return how often each output was seen, checked against the number of outputs."""
     try:
         seen = np.asarray(counts)
     except ValueError:
@@ -197,7 +197,7 @@ def channel_items(
 
 
 def _support_counts(channel: NDArray[np.float64], seen: Vector) -> ItemCounts | None:
-    """The counts of a channel of supports; None where it is none, or its values differ."""
+    """Return the counts of a channel of supports; None where it is none, or its values differ."""
     if _supports(channel[:, :_FIRST]) is None:
         return None
     supports = _supports(channel)
@@ -216,7 +216,7 @@ def _support_counts(channel: NDArray[np.float64], seen: Vector) -> ItemCounts | 
 
 
 def _supports(channel: NDArray[np.float64]) -> NDArray[np.bool_] | None:
-    """Which outputs support which inputs; None where a column has more than two numbers.
+    """Return which outputs support which inputs; None where a column has more than two numbers.
 
     An output that is as likely from every input supports none.
     """

@@ -24,12 +24,12 @@ _NORMAL = NormalDist()
 
 
 def deviation(oracle: FrequencyOracle, frequency: float, reports: int) -> float:
-    """The standard error of a value with this frequency, on average over values."""
+    """Return the standard error of a value with this frequency, on average over values."""
     return math.sqrt(float(np.mean(oracle.variance(frequency, reports))))
 
 
 def detectable(oracle: FrequencyOracle, reports: int) -> float | None:
-    """The smallest frequency that is found with the power above; None when none is."""
+    """Return the smallest frequency that is found with the power above; None when none is."""
     threshold = _NORMAL.inv_cdf(1 - TEST_LEVEL) * deviation(oracle, 0.0, reports)
     quantile = _NORMAL.inv_cdf(POWER)
 
@@ -46,7 +46,7 @@ def detectable(oracle: FrequencyOracle, reports: int) -> float | None:
 
 
 def evenness(items: ItemCounts) -> float:
-    """How well the counts fit all values being equally frequent: a p-value.
+    """Return how well the counts fit all values being equally frequent: a p-value.
 
     Two tests together: the sum of squared deviations for many small differences, the largest
     deviation for a single one.

@@ -79,7 +79,7 @@ def _scaled_within(frequency: Vector, low: Vector, high: Vector) -> Vector:
 
 
 def _standard_errors(items: ItemCounts) -> Vector:
-    """The standard error of each unbiased share, two imaginary reports added.
+    """Return the standard error of each unbiased share, two imaginary reports added.
 
     Without these, a value that no report supports would have none.
     """
@@ -88,7 +88,7 @@ def _standard_errors(items: ItemCounts) -> Vector:
 
 
 def _distances(unbiased: Vector, error: Vector) -> Vector:
-    """How many standard errors of the difference the nearest other value is from each."""
+    """Return how many standard errors of the difference the nearest other value is from each."""
     order = np.argsort(unbiased)
     ranked, square = unbiased[order], error[order] ** 2
     gaps = np.diff(ranked) / np.sqrt(square[1:] + square[:-1])
@@ -196,7 +196,7 @@ def towards_people(items: ItemCounts, frequency: Vector) -> Vector:
 
 
 def shrink(items: ItemCounts) -> Shrunk:
-    """The posterior mean of every frequency, averaged over the laws."""
+    """Return the posterior mean of every frequency, averaged over the laws."""
     grid = make_grid(items, items.unbiased)
     table = CountTable(items, grid)
     trust = _trust(items)
@@ -237,12 +237,13 @@ class _Moments:
 
 
 def _even_odds(domain: int) -> float:
-    """The prior weight of "all are equal" over that of all other laws together."""
+    """Return the prior weight of "all are equal" over that of all other laws together."""
     return float(between(domain, _FEW_EVEN_ODDS, max(_EVEN_ODDS, domain / _VALUES_PER_EVEN)))
 
 
 def _trust(items: ItemCounts) -> float:
-    """The factor of log odds with which models are weighed: 1 unless one report could decide.
+    """Return the factor of log odds with which models are
+    weighed: 1 unless one report could decide.
 
     A report that supports a value is so many times likelier if the value has a share at the edge
     of detection than if it has none; the log odds of "all are equal" change as much. Where that
@@ -257,7 +258,7 @@ def _trust(items: ItemCounts) -> float:
 
 
 def _ladder_moments(table: CountTable, noise: float, trust: float) -> tuple[_Moments, Vector]:
-    """The moments under the ladder and "all are equal", and the average of these laws."""
+    """Return the moments under the ladder and "all are equal", and the average of these laws."""
     grid, even = table.grid, 1 / table.grid.domain
     laws, odds = ladder(grid, noise)
     posterior = table.condition(laws)
@@ -279,7 +280,7 @@ def _ladder_moments(table: CountTable, noise: float, trust: float) -> tuple[_Mom
 
 
 def _fitted_moments(table: CountTable, start: Vector) -> tuple[_Moments, float]:
-    """The moments under the law that the counts suggest, and what its freedom costs."""
+    """Return the moments under the law that the counts suggest, and what its freedom costs."""
     domain = table.grid.domain
     law, atoms = _fitted_law(table, table.grid, start)
     free = table.condition(np.log(np.maximum(law, 1e-300))[:, None])
@@ -308,7 +309,7 @@ def _fitted_law(table: CountTable, grid: Grid, start: Vector) -> tuple[Vector, f
 
 
 def _balance(expected: Vector, away: Vector, total: float, pull: float) -> float:
-    """The multiplier m at which the weights expected / (total + m away) have mean 1/D."""
+    """Return the multiplier m at which the weights expected / (total + m away) have mean 1/D."""
     # Weights must stay positive: m lies strictly between these.
     low, high = -total / float(away.max()), -total / float(away.min())
     pull = min(max(pull, 0.999 * low), 0.999 * high)

@@ -71,7 +71,7 @@ class Likelihood(Protocol):
         ...
 
     def curvature(self, h: Vector) -> Vector:
-        """The variance of L[i, x] / (Lh)_i over the reports, for each value.
+        """Return the variance of L[i, x] / (Lh)_i over the reports, for each value.
 
         It is the diagonal of the negative Hessian, after taking out what changes nothing
         while frequencies keep their sum. With independent supports there is little else.
@@ -125,7 +125,7 @@ class MatrixLikelihood:
         return Update(gradient, lambda: float(self._counts @ np.log(d)))
 
     def curvature(self, h: Vector) -> Vector:
-        """The variance of L / (Lh) with weights n / (Lh)^2, for each value."""
+        """Return the variance of L / (Lh) with weights n / (Lh)^2, for each value."""
         weights = self._counts / (self._rows @ h) ** 2
         total = weights.sum()
         mean = self._across @ weights / total
@@ -144,7 +144,7 @@ def oracle_likelihood(
     *,
     threads: int | None = None,
 ) -> SupportLikelihood:
-    """The likelihood of reports (each so often, where weights are given)."""
+    """Return the likelihood of reports (each so often, where weights are given)."""
     if isinstance(reports, Passes):
         count = float(reports.count)
         return SupportLikelihood(
@@ -288,7 +288,7 @@ class _Parts:
         self._threads = min(self.count, threads or os.cpu_count() or 1)
 
     def run(self, part: Callable[[int, slice], tuple[float, float]]) -> tuple[float, float]:
-        """The sums, always added in the same order."""
+        """Return the sums, always added in the same order."""
         numbers = range(self.count)
         if self._threads > 1:
             pool = _pool(self._threads, os.getpid())

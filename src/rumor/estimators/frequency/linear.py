@@ -28,7 +28,7 @@ def clip_and_rescale(estimate: Vector) -> Vector:
 
 
 def project(estimate: Vector) -> Vector:
-    """The nearest point of the simplex: subtract one amount from all, then clip at zero."""
+    """Return the nearest point of the simplex: subtract one amount from all, then clip at zero."""
     # Only differences matter, and whoever is 1 below the largest ends at zero: without these
     # two steps an estimate of 1e17 (tiny epsilon, few reports) would drown the 1 in rounding.
     estimate = np.maximum(estimate - estimate.max(), -1.0)
@@ -77,7 +77,7 @@ MENDING: Mapping[str, Callable[[Vector], Vector]] = {
 
 
 def inverse_of(channel: NDArray[np.float64]) -> Vector | None:
-    """The least-squares inverse, outputs by inputs; None where rows depend on each other.
+    """Return the least-squares inverse, outputs by inputs; None where rows depend on each other.
 
     Of a channel with far more outputs than inputs it is found from the products of its rows,
     where these are well enough apart: as exact, without a decomposition of the whole.
@@ -118,7 +118,9 @@ def linear_estimate(inverse: Vector, seen: Vector) -> tuple[Vector, Vector]:
 
 
 def channel_epsilon(channel: NDArray[np.float64]) -> float:
-    """The largest log-ratio in a column of an explicit channel (infinite where a 0 meets a p)."""
+    """Return the largest log-ratio in a column of an explicit
+    channel (infinite where a 0 meets a p).
+    """
     high, low = channel.max(axis=0), channel.min(axis=0)
     reached = high > 0
     if (low[reached] == 0).any():

@@ -147,7 +147,9 @@ class CountTable:
         inside: NDArray[np.intp],
         least: Vector,
     ) -> NDArray[np.intp]:
-        """The grid point farthest from the peak, towards `outside`, above the least energy."""
+        """Return the grid point farthest from the peak, towards
+        `outside`, above the least energy.
+        """
         whole = self._energy(rows, outside) >= least
         while (np.abs(outside - inside) > 1).any():
             middle = (outside + inside) // 2
@@ -158,13 +160,13 @@ class CountTable:
         return np.asarray(np.maximum.accumulate(ends))
 
     def even_evidence(self) -> float:
-        """The log evidence of all frequencies being 1/D."""
+        """Return the log evidence of all frequencies being 1/D."""
         rows = np.arange(self._share.size)
         energy = self._energy(rows, np.full(rows.size, self.grid.even))
         return float(self.often @ (energy - self._top))
 
     def condition(self, log_priors: Vector) -> Posterior:
-        """The posterior under each prior (a column each), given the sum of frequencies."""
+        """Return the posterior under each prior (a column each), given the sum of frequencies."""
         points, members = self.grid.points, log_priors.shape[1]
         spread = (points**2) @ np.exp(log_priors) - (points @ np.exp(log_priors)) ** 2
         correction = np.log(self.grid.domain * np.maximum(spread, _SMALLEST)) / 2
@@ -192,7 +194,7 @@ class CountTable:
         return Posterior(means, spreads, evidence)
 
     def apart(self, log_priors: Vector) -> Posterior:
-        """The posterior under each prior (a column each) of frequencies that have no sum."""
+        """Return the posterior under each prior (a column each) of frequencies that have no sum."""
         still = np.zeros(log_priors.shape[1])
         means, variances, logs, _ = self._tilted(log_priors, still)
         return Posterior(means, variances, self.often @ logs)
@@ -225,7 +227,7 @@ class CountTable:
         return means, variances, logs, broken
 
     def responsibilities(self, prior: Vector) -> Vector:
-        """How many values the prior expects at each grid point, given their counts."""
+        """Return how many values the prior expects at each grid point, given their counts."""
         expected = np.zeros(self.grid.points.size)
         for block in self._blocks:
             mixed = np.maximum(block.likelihood @ prior[block.columns], _SMALLEST)
@@ -233,7 +235,9 @@ class CountTable:
         return expected * prior
 
     def concentration(self, prior: Vector, expected: Vector) -> float:
-        """The effective number of free atoms: sum over values and points of R^2 / expected."""
+        """Return the effective number of free atoms: sum over
+        values and points of R^2 / expected.
+        """
         total = 0.0
         for block in self._blocks:
             shares = block.likelihood * prior[block.columns]
@@ -252,7 +256,7 @@ _STEPS = 100
 def fitted_law(
     table: CountTable, start: Vector, weigh: Callable[[Vector], Vector]
 ) -> tuple[Vector, float]:
-    """The law that the counts suggest, and its effective number of atoms.
+    """Return the law that the counts suggest, and its effective number of atoms.
 
     Expectation-maximisation for the weights of the grid points, with a few imaginary values
     distributed as `start`; `weigh` makes a law of how many values are expected at each.
@@ -266,5 +270,5 @@ def fitted_law(
 
 
 def logistic(x: float) -> float:
-    """The probability at these log odds."""
+    """Return the probability at these log odds."""
     return 0.0 if x < -700 else 1 / (1 + math.exp(-min(x, 700.0)))

@@ -82,13 +82,13 @@ class Noise:
         self.dispersion = items.dispersion
 
     def sd(self, v: float) -> float:
-        """The standard deviation of an unbiased estimate of v, given that all sum to one."""
+        """Return the standard deviation of an unbiased estimate of v, given that all sum to one."""
         support = self.miss + self.gain * v
         spread = support * (1 - self.dispersion * support) / self.trials
         return math.sqrt(max(spread, 0.0)) / self.gain
 
     def stretched(self, v: Vector | float) -> Vector:
-        """The coordinate t with dt = dv / sd(v)."""
+        """Return the coordinate t with dt = dv / sd(v)."""
         support = np.maximum(self.miss + self.gain * np.asarray(v), 0.0)
         root = math.sqrt(self.dispersion)
         if root > 1e-6:
@@ -96,7 +96,7 @@ class Noise:
         return np.asarray(np.sqrt(support) * self._unit)
 
     def unstretched(self, t: Vector) -> Vector:
-        """The frequency at a coordinate."""
+        """Return the frequency at a coordinate."""
         root = math.sqrt(self.dispersion)
         x = t / self._unit
         support = (np.sin(np.minimum(x, math.pi / 2)) / root) ** 2 if root > 1e-6 else x * x
@@ -109,7 +109,7 @@ class Noise:
 
 
 def make_grid(items: ItemCounts, seen: Vector) -> Grid:
-    """A grid fine enough for these counts: `seen` are their unbiased estimates.
+    """Return a grid fine enough for these counts: `seen` are their unbiased estimates.
 
     Geometric everywhere; where some count is near, in steps of a fraction of its noise. So
     it has a few hundred points whatever the number of reports.
@@ -201,7 +201,7 @@ def _dirichlet_laws(grid: Grid, totals: Vector) -> list[Vector]:
 
 
 def _background_laws(grid: Grid) -> list[Vector]:
-    """A share b of all people spread evenly, the others on a few values: b/D + (1 - b) w."""
+    """Return a share b of all people spread evenly, the others on a few values: b/D + (1 - b) w."""
     total = SPARSE_TOTALS[-1]
     return [
         _gamma_law((grid.edges - b / grid.domain) / (1 - b), total / grid.domain, total)
@@ -227,7 +227,7 @@ def _gamma_law(edges: Vector, shape: float, rate: float) -> Vector:
 
 
 def _zipf_laws(grid: Grid) -> list[Vector]:
-    """The value of rank r has frequency r^-s over the total of all."""
+    """Return the value of rank r has frequency r^-s over the total of all."""
     ranks = np.arange(1.0, grid.domain + 1)
     with np.errstate(divide="ignore"):
         return [
@@ -236,7 +236,7 @@ def _zipf_laws(grid: Grid) -> list[Vector]:
 
 
 def _geometric_laws(grid: Grid) -> list[Vector]:
-    """The value of rank r has frequency e^(-r/t) over the total, t up to about D."""
+    """Return the value of rank r has frequency e^(-r/t) over the total, t up to about D."""
     ranks = np.arange(1.0, grid.domain + 1)
     count = math.ceil(math.log(grid.domain, GEOMETRIC_STEP))
     with np.errstate(divide="ignore"):

@@ -105,13 +105,14 @@ def probability_likelihood(
 
 
 def _ones_counts(reports: Reports, size: int) -> Vector:
-    """How many reports have how many 1s."""
+    """Return how many reports have how many 1s."""
     ones = np.bitwise_count(reports).sum(axis=1, dtype=np.int64)
     return np.bincount(ones, minlength=size).astype(np.float64)
 
 
 def smallest_probability(oracle: BitPerValue) -> float:
-    """The least probability of any report: every bit is a lie. The paper's limit for equation 11.
+    """Return the least probability of any report: every bit is a
+    lie. The paper's limit for equation 11.
 
     In doubles it is 5e-324 for the symmetric variant at epsilon 1 with 764 values, and at
     epsilon 4 with 350; with one value more it is 0.
@@ -120,7 +121,7 @@ def smallest_probability(oracle: BitPerValue) -> float:
 
 
 def smallest_scaled(oracle: BitPerValue, deviations: float = 6.0) -> float:
-    """The paper's estimate of the least entry of equation 12's matrix.
+    """Return the paper's estimate of the least entry of equation 12's matrix.
 
     The numbers of lies differ between reports by so many standard deviations at most: for
     the symmetric variant at epsilon 1 with 10,000 values and six of them, 1.17e-183.

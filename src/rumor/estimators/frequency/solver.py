@@ -77,13 +77,13 @@ def maximize(
 
 
 def _plain(here: Vector, at: Update) -> Vector:
-    """The plain Bayesian update."""
+    """Return the plain Bayesian update."""
     moved = here * at.gradient
     return np.asarray(moved / moved.sum())
 
 
 def _metric(likelihood: Likelihood, here: Vector) -> Vector:
-    """The curvature, with room for what the diagonal leaves out.
+    """Return the curvature, with room for what the diagonal leaves out.
 
     With n reports and m values in play, sample correlations raise the largest eigenvalue
     by (1 + sqrt(m / n))^2 (Marchenko and Pastur).
@@ -97,7 +97,8 @@ def _metric(likelihood: Likelihood, here: Vector) -> Vector:
 
 
 def project_scaled(target: Vector, metric: Vector) -> Vector:
-    """The point of the simplex nearest to the target, distances squared weighted by a metric.
+    """Return the point of the simplex nearest to the target,
+    distances squared weighted by a metric.
 
     It is max(0, target - t / metric) for one t, found by sorting the t at which each
     coordinate reaches zero.
@@ -116,7 +117,8 @@ def interior_start(unbiased: Vector) -> Vector:
 
 
 def single_support(counts: Vector, hit: float, miss: float) -> Vector:
-    """The maximum where every report supports one value (randomised response), in closed form.
+    """Return the maximum where every report supports one value
+    (randomised response), in closed form.
 
     Counts are multinomial with probabilities miss + (hit - miss) h. Those of the values with
     h > 0 are proportional to their counts, and the values with the largest counts have it.

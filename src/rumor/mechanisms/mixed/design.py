@@ -27,7 +27,9 @@ _KEPT = 1 / (2 * Fraction(13, 10) ** 2)
 
 
 def designed(parts: Parts, epsilon: float, pair: Fraction | None = None) -> Shares:
-    """The shares; of two parts, `pair` says that of the pair and leaves the rest to the margins."""
+    """Return the shares; of two parts, `pair` says that of the
+    pair and leaves the rest to the margins.
+    """
     everything = tuple(range(parts.count))
     if parts.count == 2:
         shares = _two(parts, epsilon) if pair is None else (pair, *[(1 - pair) / 2] * 2)
@@ -68,14 +70,16 @@ def _two(parts: Parts, epsilon: float) -> tuple[Fraction, Fraction, Fraction]:
 
 
 def _whole_error(parts: Parts, epsilon: float) -> Fraction:
-    """The variance of a cell of a two-way table, in the mean over tables, all asked at once."""
+    """Return the variance of a cell of a two-way table, in the
+    mean over tables, all asked at once.
+    """
     whole = SubsetSelection(domain=parts.cells, epsilon=epsilon)
     tables = list(itertools.combinations(parts.sizes, 2))
     return _mean([sum_variance(whole, parts.cells // math.prod(sizes)) for sizes in tables])
 
 
 def _pairs_error(parts: Parts, epsilon: float) -> Fraction:
-    """The error where each pair is asked of its part of the people."""
+    """Return the error where each pair is asked of its part of the people."""
     tables = [math.prod(sizes) for sizes in itertools.combinations(parts.sizes, 2)]
     oracles = [SubsetSelection(domain=cells, epsilon=epsilon) for cells in tables]
     return len(tables) * _mean([sum_variance(oracle, 1) for oracle in oracles])

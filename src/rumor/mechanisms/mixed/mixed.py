@@ -124,7 +124,7 @@ class Mixed(EncodedAnswers):
         self.components = tuple(itertools.starmap(Component, made))
 
     def parameters(self) -> dict[str, Json]:
-        """How many values each part has, and the components."""
+        """Return how many values each part has, and the components."""
         components: list[Json] = [one.described() for one in self.components]
         return {"sizes": list(self.parts.sizes), "components": components}
 
@@ -167,7 +167,7 @@ class Mixed(EncodedAnswers):
         ]
 
     def named(self, parts: Parts) -> Self:
-        """A copy whose parts and values are called as these `parts` are."""
+        """Return a copy whose parts and values are called as these `parts` are."""
         if parts.sizes != self.parts.sizes:
             raise InputError(
                 f"the parts must have {format_value(list(self.parts.sizes))} labels; "
@@ -178,7 +178,7 @@ class Mixed(EncodedAnswers):
         return other
 
     def without_labels(self) -> Self:
-        """A copy for parts and values that are known by their numbers."""
+        """Return a copy for parts and values that are known by their numbers."""
         return self.named(self.parts.unnamed)
 
     @property
@@ -206,7 +206,7 @@ class Mixed(EncodedAnswers):
         return max(one.oracle.epsilon for one in self.components)
 
     def blanket(self) -> Blanket:
-        """The component is public, and two answers may differ in all of them."""
+        """Return the component is public, and two answers may differ in all of them."""
         parts = [(one.share, one.oracle.blanket().parts) for one in self.components]
         return Blanket(tuple(BlanketPart(share, inner.pairs) for share, (inner,) in parts))
 
@@ -277,7 +277,7 @@ class Mixed(EncodedAnswers):
         return Validity(valid, f"a report names one of {count} components and is one of its own")
 
     def _apart(self, reports: Reports) -> Iterator[tuple[int, NDArray[np.intp], Component]]:
-        """The reports of each component that there are some of."""
+        """Yield the reports of each component that there are some of."""
         for index, one in enumerate(self.components):
             rows = np.flatnonzero(reports[:, 0] == index)
             if rows.size:
@@ -310,7 +310,7 @@ class Mixed(EncodedAnswers):
         return sizes.pop() if len(sizes) == 1 else None
 
     def tally(self, reports: Reports) -> Tally:
-        """The components' own tallies, each behind the number of its reports."""
+        """Return the components' own tallies, each behind the number of its reports."""
         whole = np.zeros(self.tally_size, dtype=np.int64)
         starts = self._starts
         for index, rows, one in self._apart(reports):
@@ -326,7 +326,7 @@ class Mixed(EncodedAnswers):
         return [0, *itertools.accumulate(sizes)]
 
     def counted(self, tally: Tally) -> list[ComponentCounts]:
-        """A tally, a part for each component."""
+        """Return a tally, a part for each component."""
         return [
             ComponentCounts(
                 one, int(tally[start]), tally[start + 1 : start + 1 + one.oracle.tally_size]
@@ -335,7 +335,7 @@ class Mixed(EncodedAnswers):
         ]
 
     def consistent(self, tally: Tally, reports: int) -> bool:
-        """Whether each component's counters are those of its reports."""
+        """Return whether each component's counters are those of its reports."""
         parts = self.counted(tally)
         fits = (one.component.oracle.consistent(one.tally, one.reports) for one in parts)
         return all(fits) and sum(one.reports for one in parts) == reports
@@ -382,7 +382,7 @@ class _OneStream(Keystreams):
         self._stream = stream
 
     def stream(self) -> Stream:
-        """The stream, where it stands."""
+        """Return the stream, where it stands."""
         return self._stream
 
 

@@ -93,7 +93,9 @@ class Parts:
         return list(itertools.product(*own))
 
     def code(self, value: object) -> int:
-        """The cell of one person's answer: an object of its parts, or a list in their order."""
+        """Return the cell of one person's answer: an object of its
+        parts, or a list in their order.
+        """
         cell = 0
         for part, given in enumerate(self._row(value)):
             cell = cell * self.sizes[part] + self._code(part, given)
@@ -109,7 +111,7 @@ class Parts:
             raise AnswerError(rule, got=problem.got) from None
 
     def codes(self, values: object) -> Codes:
-        """The cells of many answers: a row for each person, or the numbers of cells."""
+        """Return the cells of many answers: a row for each person, or the numbers of cells."""
         rows = values
         if not isinstance(rows, np.ndarray):
             if isinstance(rows, (str, bytes)) or not isinstance(rows, Sequence):
@@ -129,7 +131,7 @@ class Parts:
         return self.joined([self.column(part, column) for part, column in enumerate(columns)])
 
     def column(self, part: int, values: object) -> Codes:
-        """A column of answers to one part, as positions."""
+        """Return a column of answers to one part, as positions."""
         try:
             return self._column(part, values)
         except AnswerError as problem:
@@ -142,14 +144,14 @@ class Parts:
         return encode(values, self.sizes[part], names)
 
     def joined(self, columns: Sequence[Codes]) -> Codes:
-        """The cells of people whose parts are in these columns."""
+        """Return the cells of people whose parts are in these columns."""
         cells = np.zeros_like(columns[0])
         for size, column in zip(self.sizes, columns, strict=True):
             cells = cells * size + column
         return cells
 
     def within(self, cells: Codes, asks: Sequence[int]) -> Codes:
-        """The cells of the table of some parts alone."""
+        """Return the cells of the table of some parts alone."""
         places = np.unravel_index(cells, self.sizes)
         found = np.zeros_like(cells)
         for part in asks:
@@ -157,7 +159,7 @@ class Parts:
         return found
 
     def one_within(self, cell: int, asks: Sequence[int]) -> int:
-        """The cell of some parts that one cell lies in, as a device reckons it."""
+        """Return the cell of some parts that one cell lies in, as a device reckons it."""
         places = []
         for size in reversed(self.sizes):
             cell, place = divmod(cell, size)

@@ -128,7 +128,9 @@ class PrefixCode:
         return cls.of(rows, length)
 
     def of_length(self, length: int) -> PrefixCode:
-        """The code for texts of so many characters: its end mark's room goes to the others."""
+        """Return the code for texts of so many characters: its end
+        mark's room goes to the others.
+        """
         sizes = {symbol: size for symbol, (_, size) in self.words.items() if symbol != END}
         weights = {symbol: 1 << (MAX_LENGTH - size) for symbol, size in sizes.items()}
         return PrefixCode.from_weights(weights, length)
@@ -165,7 +167,9 @@ class PrefixCode:
             )
 
     def to_json(self) -> Json:
-        """The rows as a contract writes them, with the length of all texts where there is one."""
+        """Return the rows as a contract writes them, with the
+        length of all texts where there is one.
+        """
         rows: list[Json] = [[length, *symbols] for length, symbols in self.rows]
         return rows if self.length is None else {"length": self.length, "rows": rows}
 
@@ -188,7 +192,7 @@ class PrefixCode:
         return max(len(s) for s in self.words if isinstance(s, str))
 
     def write(self, text: str, most: int | None = None) -> Written:
-        """The bits of a text with its end mark, or the first `most` of them."""
+        """Return the bits of a text with its end mark, or the first `most` of them."""
         text = normal(text)
         if self.length is not None and len(text) != self.length:
             return Written(0, 0, ended=False, broken=True)
@@ -220,7 +224,7 @@ class PrefixCode:
         return word, size, 1
 
     def read(self, bits: int, length: int) -> str | None:
-        """The text of bits that `write` gave, with or without what follows the end mark.
+        """Return the text of bits that `write` gave, with or without what follows the end mark.
 
         Where there is no end mark, as much of the text as the bits decide. None where no text
         is written so.
@@ -263,7 +267,7 @@ class PrefixCode:
         )
 
     def bits_per_character(self) -> tuple[float, float]:
-        """The mean and the variance of the bits of a character, in texts that suit the code.
+        """Return the mean and the variance of the bits of a character, in texts that suit the code.
 
         Those are texts whose symbols come as often as their lengths are short for: 2^-length.
         """
@@ -281,17 +285,17 @@ class PrefixCode:
 
 
 def normal(text: str) -> str:
-    """A text as codes write it: any text, in Unicode normal form C."""
+    """Return a text as codes write it: any text, in Unicode normal form C."""
     return unicodedata.normalize("NFC", well_formed(text))
 
 
 def tail_bytes(lead: int) -> int:
-    """How many bytes follow this first byte of a character."""
+    """Return how many bytes follow this first byte of a character."""
     return 1 + (lead >= 0xE0) + (lead >= 0xF0)
 
 
 def _whole(symbol: Symbol, size: int) -> int:
-    """The bits of a symbol with those that follow a first byte."""
+    """Return the bits of a symbol with those that follow a first byte."""
     return size + (_TAIL_BITS * tail_bytes(symbol) if isinstance(symbol, int) else 0)
 
 

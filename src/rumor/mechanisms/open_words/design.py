@@ -60,7 +60,7 @@ def levels_for(
     step: int = STEP,
     fits: Sequence[str] = (),
 ) -> tuple[int, ...]:
-    """The weights of levels for words of up to so many characters, typically of so many.
+    """Return the weights of levels for words of up to so many characters, typically of so many.
 
     There is room for each word of `fits`, however long it is. Where one takes more than all levels
     have, the levels up to its end have the same weight: each of its bits must be found.
@@ -95,7 +95,9 @@ def _room_for(code: PrefixCode, word: str, step: int) -> int:
 
 
 def _alike(code: PrefixCode) -> bool:
-    """Whether words have one length, and the code writes all of them with about as many bits."""
+    """Return whether words have one length, and the code writes
+    all of them with about as many bits.
+    """
     mean, _ = code.bits_per_character()
     return code.length is not None and code.most_bits <= _ABOUT_AS_MANY * mean
 
@@ -123,7 +125,7 @@ def open_words(
     cohorts: int = COHORTS,
     fits: Sequence[str] = (),
 ) -> OpenWords:
-    """The mechanism for words of up to so many characters, everything else chosen.
+    """Return the mechanism for words of up to so many characters, everything else chosen.
 
     A code of one length says itself how long words are.
     """

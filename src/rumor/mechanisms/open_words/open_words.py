@@ -128,7 +128,9 @@ class OpenWords(CountedIntegers, PermanentAnswers):
         self.truth = truth
 
     def parameters(self) -> dict[str, Json]:
-        """The code, the shape, the key in hexadecimal, and the threshold of the true bucket."""
+        """Return the code, the shape, the key in hexadecimal, and
+        the threshold of the true bucket.
+        """
         return {
             "code": self.code.to_json(),
             "step": self.step,
@@ -220,11 +222,11 @@ class OpenWords(CountedIntegers, PermanentAnswers):
         return self.epsilon
 
     def identity(self, value: object) -> str:
-        """The word, in normal form."""
+        """Return the word, in normal form."""
         return super().identity(_word(value))
 
     def notes(self, value: object) -> tuple[str, ...]:
-        """Whether the word is counted, and cannot be named."""
+        """Return whether the word is counted, and cannot be named."""
         fits = self.code.write(_word(value), self.stems.bits).ended
         return () if fits else (UNNAMED,)
 
@@ -291,11 +293,11 @@ class OpenWords(CountedIntegers, PermanentAnswers):
         return self._settled(value, level, cohort, noise.draws())
 
     def report_permanent(self, settled: bytes, *, random: RandomSource | None = None) -> bytes:
-        """The permanent answer as it is."""
+        """Return the permanent answer as it is."""
         return settled
 
     def transcript_log_ratio(self, transcripts: Reports, first: object, second: object) -> Vector:
-        """The evidence of the first report: the others are its copies."""
+        """Return the evidence of the first report: the others are its copies."""
         return self.log_likelihood_ratio(np.ascontiguousarray(transcripts[:, 0]), first, second)
 
     def _privatize(self, values: object, source: RandomSource) -> Reports:
@@ -327,7 +329,7 @@ class OpenWords(CountedIntegers, PermanentAnswers):
     # Counts
 
     def table(self, tally: Tally) -> Tally:
-        """A tally as levels by cohorts by buckets."""
+        """Return a tally as levels by cohorts by buckets."""
         return tally.reshape(self.levels, self.cohorts, self.buckets)
 
     def _fake_gain(self, reports: int, fakes: int) -> float:
@@ -354,7 +356,7 @@ def _checked_weights(weights: object) -> tuple[int, ...]:
 
 
 def _noise(buckets: int, power: Fraction) -> float:
-    """The variance of a word that nobody holds, up to a factor."""
+    """Return the variance of a word that nobody holds, up to a factor."""
     gain = power / (power + buckets - 1) - Fraction(1, buckets)
     return float(Fraction(buckets - 1, buckets**2) / gain**2)
 

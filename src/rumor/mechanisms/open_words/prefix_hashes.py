@@ -72,7 +72,9 @@ class PrefixHashes:
         ]
 
     def chunks(self, written: Written) -> list[int]:
-        """The bits of a word, `step` at a time, zeros behind its end; whole ones if it goes on."""
+        """Return the bits of a word, `step` at a time, zeros behind
+        its end; whole ones if it goes on.
+        """
         count, rest = divmod(written.length, self.step)
         bits = written.bits
         if rest and written.ended:
@@ -83,11 +85,11 @@ class PrefixHashes:
         return [bits >> self.step * (count - 1 - i) & mask for i in range(count)]
 
     def word_fingerprint(self, word: str) -> int:
-        """The fingerprint of a whole word."""
+        """Return the fingerprint of a whole word."""
         return _digest("rumor open words: word", self.key, normal(word).encode("utf-8"))
 
     def fingerprints(self, word: str) -> list[int]:
-        """The fingerprint of a word at each level, that of whole words last."""
+        """Return the fingerprint of a word at each level, that of whole words last."""
         whole = self.word_fingerprint(word)
         written = self.code.write(word, self.bits)
         found, here = [], self.root
@@ -109,7 +111,9 @@ class PrefixHashes:
         return chunks, ended
 
     def table(self, words: Sequence[str], pieces: Pieces | None = None) -> Words:
-        """The fingerprints of many words, a row for each; their pieces may be known already."""
+        """Return the fingerprints of many words, a row for each;
+        their pieces may be known already.
+        """
         chunks, ended = self.pieces(words) if pieces is None else pieces
         out = np.empty((len(words), self.levels), dtype=np.uint64)
         whole = np.array([self.word_fingerprint(word) for word in words], dtype=np.uint64)
@@ -122,7 +126,7 @@ class PrefixHashes:
         return out
 
     def extend(self, parents: Words, chunks: NDArray[np.integer]) -> Words:
-        """The fingerprints of stems that are one chunk longer."""
+        """Return the fingerprints of stems that are one chunk longer."""
         grown = (chunks.astype(np.uint64) + np.uint64(1)) * np.uint64(GOLDEN)
         return mix64_array(parents + grown)
 
@@ -142,14 +146,14 @@ class PrefixHashes:
     def places(
         self, fingerprints: Words, levels: NDArray[np.integer], cohorts: NDArray[np.integer]
     ) -> NDArray[np.int64]:
-        """The bucket of each of many fingerprints, in the level and cohort beside it."""
+        """Return the bucket of each of many fingerprints, in the level and cohort beside it."""
         a, b = self.hashes
         hashed = a[levels, cohorts] * fingerprints + b[levels, cohorts]
         half = np.uint64(32)
         return np.asarray((hashed >> half) * np.uint64(self.buckets) >> half, dtype=np.int64)
 
     def rows(self, fingerprints: Words, level: int) -> NDArray[np.int64]:
-        """The buckets of fingerprints in every cohort of one level, a row for each."""
+        """Return the buckets of fingerprints in every cohort of one level, a row for each."""
         a, b = self.hashes
         hashed = fingerprints[:, None] * a[level] + b[level]
         half = np.uint64(32)

@@ -100,7 +100,9 @@ class Projective(CountedIntegers, FrequencyOracle):
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
-        """The fewest points, all of them used, some, four dimensions, and more than a byte."""
+        """Return the fewest points, all of them used, some, four
+        dimensions, and more than a byte.
+        """
         return [
             cls(domain=2, epsilon=1.0, field=2),
             cls(domain=7, epsilon=1.0, field=2),
@@ -135,7 +137,7 @@ class Projective(CountedIntegers, FrequencyOracle):
         return self.space.points
 
     def supports(self, points: Codes, code: int) -> NDArray[np.bool_]:
-        """Whether each of these points supports a value."""
+        """Return whether each of these points supports a value."""
         (own, _), (theirs, _) = (self.space.vectors(which) for which in (np.array([code]), points))
         both = zip(self.space.coordinates(theirs), self.space.coordinates(own), strict=True)
         product = sum((u * v for u, v in both), 0 * points)
@@ -149,7 +151,7 @@ class Projective(CountedIntegers, FrequencyOracle):
         return (1 - self.exact_hit) / self.space.others
 
     def log_likelihood_ratio(self, reports: Reports, first: object, second: object) -> Vector:
-        """The odds, where a report supports one of the two values and not the other."""
+        """Return the odds, where a report supports one of the two values and not the other."""
         points = from_little_endian(reports)
         near = [self.supports(points, self.code(value)) for value in (first, second)]
         return (near[0].astype(np.float64) - near[1]) * math.log(self.odds)
@@ -187,7 +189,7 @@ class Projective(CountedIntegers, FrequencyOracle):
         return _remembered(self.space, tally)[: self.domain]
 
     def group_score(self, tally: Tally, reports: int, members: NDArray[np.intp]) -> Score:
-        """A mean whose square is observed.
+        """Return a mean whose square is observed.
 
         Which hyperplanes go together depends on the group, and the tally, which counts points,
         knows.
@@ -226,7 +228,9 @@ class Projective(CountedIntegers, FrequencyOracle):
         return np.asarray(incidence(self.space, padded))
 
     def forward(self, reports: Reports, h: Vector) -> Vector:
-        """The total of h over the values that each point supports, for all points at once."""
+        """Return the total of h over the values that each point
+        supports, for all points at once.
+        """
         return np.asarray(self._spread(h)[from_little_endian(reports)])
 
     @override
@@ -242,7 +246,9 @@ _last: tuple[Space, Tally, Tally] | None = None
 
 
 def _remembered(space: Space, tally: Tally) -> Tally:
-    """The incidence of a tally; that of a large one is worked out once where it comes again."""
+    """Return the incidence of a tally; that of a large one is
+    worked out once where it comes again.
+    """
     global _last
     kept = _last
     if kept is not None and kept[0] == space and np.array_equal(kept[1], tally):
@@ -265,13 +271,13 @@ def incidence(space: Space, weights: NDArray[Any]) -> NDArray[Any]:
 
 @functools.lru_cache(maxsize=32)
 def matrix(space: Space) -> NDArray[np.int64]:
-    """Which of a few points are orthogonal to which, as zeros and ones."""
+    """Return which of a few points are orthogonal to which, as zeros and ones."""
     coordinates = np.array(space.coordinates(space.vectors(np.arange(space.points))[0]))
     return np.asarray(coordinates.T @ coordinates % space.field == 0, dtype=np.int64)
 
 
 def swept(space: Space, weights: NDArray[Any]) -> NDArray[Any]:
-    """The product without the matrix, in time (t - 2) q K.
+    """Return the product without the matrix, in time (t - 2) q K.
 
     Points u with a last coordinate of 1 are vectors u' of one dimension less, where <u', v'> must
     be -1 or 0 (by v's last coordinate); the others are points of one dimension less themselves.
@@ -300,7 +306,7 @@ def swept(space: Space, weights: NDArray[Any]) -> NDArray[Any]:
 
 
 def _scaled(field: int, digits: int, factor: int) -> Codes:
-    """The vectors of so many digits, each multiplied by a factor."""
+    """Return the vectors of so many digits, each multiplied by a factor."""
     scaled, one = np.zeros(1, dtype=np.int64), factor * np.arange(field) % field
     for _ in range(digits):
         scaled = (scaled[:, None] * field + one).ravel()
@@ -364,7 +370,7 @@ def primes() -> tuple[int, ...]:
 
 @functools.lru_cache(maxsize=256)
 def best_field(domain: int, power: float) -> int:
-    """The field that is counted fastest, of those whose noise is nearly the least."""
+    """Return the field that is counted fastest, of those whose noise is nearly the least."""
     spaces = [Space.holding(domain, field) for field in primes()]
     most = min(MAX_POINTS, _MOST_EACH * domain)
     small = (space for space in spaces if space.points <= most)
@@ -377,7 +383,9 @@ def best_field(domain: int, power: float) -> int:
 
 
 def _noise(space: Space, power: float) -> float:
-    """The variance of the linear estimate of a value that nobody holds, times (power - 1)**2."""
+    """Return the variance of the linear estimate of a value
+    that nobody holds, times (power - 1)**2.
+    """
     s, c, others = space.supporting, space.common, space.others
     total, missing = power * s + others, power * c + s - c
     return float(missing * (total - missing) / (s - c) ** 2)

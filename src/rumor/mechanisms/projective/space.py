@@ -50,7 +50,9 @@ class Space:
         return int(self.field ** (self.dimensions - 1))
 
     def vectors(self, points: Codes) -> tuple[Codes, Codes]:
-        """The vectors of points, as numbers in base q, and the place of their last coordinate."""
+        """Return the vectors of points, as numbers in base q, and
+        the place of their last coordinate.
+        """
         t, q = self.dimensions, self.field
         sizes = q ** np.arange(t - 1, -1, -1)
         starts = np.cumsum(sizes) - sizes
@@ -58,7 +60,7 @@ class Space:
         return ((points - starts[beyond]) * q + 1) * (q**beyond), t - 1 - beyond
 
     def coordinates(self, vectors: Codes) -> list[Codes]:
-        """The digits of vectors, the first the most significant."""
+        """Return the digits of vectors, the first the most significant."""
         digits = []
         for _ in range(self.dimensions):
             higher = vectors // self.field
@@ -72,7 +74,7 @@ class Space:
         return np.array([0, *(pow(x, -1, self.field) for x in range(1, self.field))])
 
     def number(self, vector: Sequence[Codes]) -> Codes:
-        """Which point each vector, none of them 0, is a multiple of."""
+        """Return which point each vector, none of them 0, is a multiple of."""
         q, last, scale = self.field, np.zeros_like(vector[0]), np.zeros_like(vector[0])
         for place, coordinate in enumerate(vector):
             last[coordinate != 0] = place
@@ -88,7 +90,7 @@ class Space:
         return np.asarray(starts[last] + code // shift[last])
 
     def answers(self, codes: Codes, inside: NDArray[np.bool_], picks: Codes) -> Codes:
-        """The points that picks stand for: `Projective.draw` says how."""
+        """Return the points that picks stand for: `Projective.draw` says how."""
         t, hyperplane = self.dimensions, Space(self.field, self.dimensions - 1)
         vectors, place = self.vectors(codes)
         near, _ = hyperplane.vectors(np.where(inside, picks, 0))
@@ -107,5 +109,5 @@ class Space:
 
 
 def points_of(field: int, dimensions: int) -> int:
-    """How many points so many dimensions have."""
+    """Return how many points so many dimensions have."""
     return int((field**dimensions - 1) // (field - 1))

@@ -92,7 +92,7 @@ class BasicRappor(BitPerValue, PermanentBits):
         return self.noise.exact_p_star
 
     def epsilon_composed(self, made: Sequence[tuple[Mechanism, int]]) -> float:
-        """The exact loss of reports of one unchanged value: two bits differ."""
+        """Return the exact loss of reports of one unchanged value: two bits differ."""
         return self.noise.loss_together(noises(made), 1, 1)
 
     @functools.cached_property
@@ -111,7 +111,7 @@ class BasicRappor(BitPerValue, PermanentBits):
         return settled.to_bytes(self.width, "little")
 
     def report_permanent(self, settled: bytes, *, random: RandomSource | None = None) -> bytes:
-        """The bits with fresh noise."""
+        """Return the bits with fresh noise."""
         bits, fresh = int.from_bytes(settled, "little"), (random or System()).draws()
         return self.noise.report(bits, self.domain, fresh).to_bytes(self.width, "little")
 

@@ -141,7 +141,7 @@ class Rappor(PermanentBits):
         h: int | None = None,
         m: int | None = None,
     ) -> Self:
-        """The paper's one-time RAPPOR: the permanent bits are sent, once."""
+        """Return the paper's one-time RAPPOR: the permanent bits are sent, once."""
         bits, hashes, cohorts = _filter_shape((bits, hashes, cohorts), (k, h, m), _USUAL_SHAPE)
         return cls(bits=bits, hashes=hashes, cohorts=cohorts, f=f, p=0, q=1, key=key)
 
@@ -149,14 +149,14 @@ class Rappor(PermanentBits):
     def basic(
         *, labels: int | Sequence[str], f: float = 0.5, p: float = 0.5, q: float = 0.75
     ) -> BasicRappor:
-        """A known, small set of answers: each label has a bit of its own."""
+        """Return a known, small set of answers: each label has a bit of its own."""
         from rumor.mechanisms.rappor.basic import BasicRappor
 
         return BasicRappor(domain=labels, f=f, p=p, q=q)
 
     @staticmethod
     def basic_one_time(*, labels: int | Sequence[str], f: float) -> BasicRappor:
-        """A bit for each label, randomised once by the permanent response, and sent."""
+        """Return a bit for each label, randomised once by the permanent response, and sent."""
         from rumor.mechanisms.rappor.basic import BasicRappor
 
         return BasicRappor(domain=labels, f=f, p=0, q=1)
@@ -228,7 +228,7 @@ class Rappor(PermanentBits):
         return self.noise.loss(*self._difference)
 
     def blanket(self) -> Blanket:
-        """The blanket of one report: bits, as many of them a word's own as there are hashes.
+        """Return the blanket of one report: bits, as many of them a word's own as there are hashes.
 
         Of very many hashes the table is too long to be worth it, and epsilon alone counts.
         """
@@ -238,7 +238,7 @@ class Rappor(PermanentBits):
         return bits_blanket(noise.exact_p_star, noise.exact_q_star, own)
 
     def epsilon_composed(self, made: Sequence[tuple[Mechanism, int]]) -> float:
-        """The exact loss of reports of one unchanged word, its permanent answer kept."""
+        """Return the exact loss of reports of one unchanged word, its permanent answer kept."""
         first, second = self._difference
         both = [(first, second), (second, first)]
         return max(self.noise.loss_together(noises(made), *pair) for pair in both)
@@ -249,7 +249,7 @@ class Rappor(PermanentBits):
         return self.noise.permanent_loss(sum(self._difference))
 
     def epsilon_for_values(self, values: int, reports: int | None = None) -> float:
-        """The loss of someone whose word took so many values in turn.
+        """Return the loss of someone whose word took so many values in turn.
 
         Every value has a permanent answer of its own, and their losses add up; `reports` is
         how many were made of each, any number by default.
@@ -258,7 +258,7 @@ class Rappor(PermanentBits):
         return one if np.isinf(one) else exact.round_up(values * Fraction(one))
 
     def pair_epsilon(self, word: str, other: str, cohort: int, reports: int = 1) -> float:
-        """The exact loss between two given words in one cohort: overlaps count less."""
+        """Return the exact loss between two given words in one cohort: overlaps count less."""
         first = int.from_bytes(self.bloom.filter(word, cohort), "little")
         second = int.from_bytes(self.bloom.filter(other, cohort), "little")
         only_first = (first & ~second).bit_count()
@@ -273,7 +273,7 @@ class Rappor(PermanentBits):
         return max(self.noise.expected_loss(reports, *way) for way in ways)
 
     def identity(self, value: object) -> str:
-        """The word, in normal form."""
+        """Return the word, in normal form."""
         return super().identity(_word(value))
 
     # Reports
@@ -304,13 +304,13 @@ class Rappor(PermanentBits):
         )
 
     def _cohorts(self, reports: Reports) -> NDArray[np.int64]:
-        """The cohorts of many reports."""
+        """Return the cohorts of many reports."""
         if not self._head:
             return np.zeros(len(reports), dtype=np.int64)
         return from_little_endian(reports[:, : self._head])
 
     def cohorts_and_bits(self, reports: Reports) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-        """The cohort of every report, and its bits as zeros and ones."""
+        """Return the cohort of every report, and its bits as zeros and ones."""
         tails = np.ascontiguousarray(reports[:, self._head :])
         bits = np.unpackbits(tails, axis=1, count=self.bits, bitorder="little")
         return self._cohorts(reports), bits
@@ -347,11 +347,11 @@ class Rappor(PermanentBits):
         return out
 
     def _fake_gain(self, reports: int, fakes: int) -> float:
-        """The word's bits set and all others clear, each other word left alone."""
+        """Return the word's bits set and all others clear, each other word left alone."""
         return fakes / reports / float(self.noise.exact_q_star - self.noise.exact_p_star)
 
     def bit_shape(self) -> BitShape:
-        """The filter, behind the cohort; a word sets up to `hashes` bits of it."""
+        """Return the filter, behind the cohort; a word sets up to `hashes` bits of it."""
         own = min(self.hashes, self.bits)
         return BitShape(self.bits, own, self.p_star, self.q_star, self._head)
 
@@ -361,7 +361,9 @@ class Rappor(PermanentBits):
         return RapporAudit(self)
 
     def differing_bits(self, heads: Reports, first: object, second: object) -> NDArray[np.int8]:
-        """The bits that one of the two words sets in a person's cohort, behind the cohort's own."""
+        """Return the bits that one of the two words sets in a
+        person's cohort, behind the cohort's own.
+        """
         cohorts = self._cohorts(heads)
         table = np.zeros((self.cohorts, 8 * self.width), dtype=np.int8)
         for cohort in np.unique(cohorts).tolist():
@@ -379,13 +381,13 @@ class Rappor(PermanentBits):
         return self._join(cohort, self.noise.report(settled, self.bits, draws))
 
     def draw_permanent(self, value: object, *, person: Keyed, noise: Keyed) -> bytes:
-        """The cohort, which ignores the value, and the permanent bits."""
+        """Return the cohort, which ignores the value, and the permanent bits."""
         cohort = person.extend("cohort", self.cohorts).draws().below(self.cohorts)
         filter_bits = int.from_bytes(self.bloom.filter(_word(value), cohort), "little")
         return self._join(cohort, self.noise.settle(filter_bits, self.bits, noise.draws()))
 
     def report_permanent(self, settled: bytes, *, random: RandomSource | None = None) -> bytes:
-        """The cohort as it is, the bits with fresh noise."""
+        """Return the cohort as it is, the bits with fresh noise."""
         cohort, bits = self._split(settled)
         fresh = (random or System()).draws()
         return self._join(cohort, self.noise.report(bits, self.bits, fresh))
@@ -456,7 +458,7 @@ class Rappor(PermanentBits):
         return table.reshape(-1)
 
     def cohort_counts(self, tally: Tally) -> tuple[Tally, NDArray[np.int64]]:
-        """A tally as (reports in each cohort, bit counts of each cohort)."""
+        """Return a tally as (reports in each cohort, bit counts of each cohort)."""
         table = tally.reshape(self.cohorts, self.bits + 1)
         return table[:, 0], table[:, 1:]
 
@@ -465,7 +467,7 @@ class RapporAudit(Audit[Rappor]):
     """Words, for an audit."""
 
     def pairs_to_compare(self) -> Sequence[tuple[object, object]]:
-        """The words whose filters have no bit in common in most cohorts."""
+        """Return the words whose filters have no bit in common in most cohorts."""
         pairs = itertools.combinations([str(value) for value in self.mechanism.inputs()], 2)
         return [max(pairs, key=lambda pair: self._apart(*pair))]
 

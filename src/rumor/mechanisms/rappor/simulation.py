@@ -28,7 +28,7 @@ _WORDS = 1 << 12
 def simulate_counts(
     rappor: Rappor, words: Sequence[str], counts: object, *, random: RandomSource | None = None
 ) -> Summary:
-    """The summary of a crowd in which counts[i] people hold words[i], one report each.
+    """Return the summary of a crowd in which counts[i] people hold words[i], one report each.
 
     People draw their cohorts, unless counts[i, j] says how many in cohort j hold words[i].
     """

@@ -74,7 +74,7 @@ class TwoStageNoise:
             )
 
     def parameters(self) -> dict[str, Json]:
-        """The thresholds as a contract writes them."""
+        """Return the thresholds as a contract writes them."""
         return {"flip": str(self.flip), "low": str(self.low), "high": str(self.high)}
 
     @classmethod
@@ -120,18 +120,22 @@ class TwoStageNoise:
         return (1 - flip) * q + flip * p
 
     def loss(self, only_first: int, only_second: int) -> float:
-        """The exact loss of one report between filters that differ in so many bits, rounded up."""
+        """Return the exact loss of one report between filters that
+        differ in so many bits, rounded up.
+        """
         p, q = self.exact_p_star, self.exact_q_star
         return log_up((q / p) ** only_first * ((1 - p) / (1 - q)) ** only_second)
 
     def loss_after(self, reports: int, only_first: int, only_second: int) -> float:
-        """The exact loss of n reports of one permanent answer, rounded up."""
+        """Return the exact loss of n reports of one permanent answer, rounded up."""
         return self.loss_together([(self, reports)], only_first, only_second)
 
     def loss_together(
         self, made: Sequence[tuple[TwoStageNoise, int]], only_first: int, only_second: int
     ) -> float:
-        """The exact loss of reports whose fresh noise differs, so many of each; f is the same."""
+        """Return the exact loss of reports whose fresh noise
+        differs, so many of each; f is the same.
+        """
         all_made = sum(reports for _, reports in made)
         if all_made == 1 or not any(noise.instantaneous for noise, _ in made):
             return made[0][0].loss(only_first, only_second)
@@ -140,14 +144,14 @@ class TwoStageNoise:
             return _up(only_first * most - only_second * least)
 
     def permanent_loss(self, differing: int) -> float:
-        """The exact loss of any number of reports of one permanent answer, rounded up."""
+        """Return the exact loss of any number of reports of one permanent answer, rounded up."""
         if not self.permanent:
             return math.inf
         flip = Fraction(self.flip, WORD)
         return log_up(((1 - flip) / flip) ** differing)
 
     def _log_ratio(self, made: Sequence[tuple[TwoStageNoise, int]], *, ones: bool) -> Decimal:
-        """The logarithm of R, all reports 1 or all 0; within a context of enough digits."""
+        """Return the logarithm of R, all reports 1 or all 0; within a context of enough digits."""
         word = Decimal(WORD)
         flip, set_, clear = self.flip / word, Decimal(1), Decimal(1)
         for noise, reports in made:
@@ -167,7 +171,8 @@ class TwoStageNoise:
             )
 
     def expected_loss(self, reports: int, only_first: int, only_second: int) -> float:
-        """The average log-ratio that n reports give (Kullback-Leibler), beside the worst case.
+        """Return the average log-ratio that n reports give
+        (Kullback-Leibler), beside the worst case.
 
         Computed in floating point: it informs, it promises nothing.
         """
@@ -197,7 +202,9 @@ class TwoStageNoise:
         return only_first * forward + only_second * backward
 
     def log_ratios(self, reports: int) -> NDArray[np.float64]:
-        """The logarithm of R(s), c of n reports 1, for c = 0..n; doubles, to choose events by."""
+        """Return the logarithm of R(s), c of n reports 1, for c =
+        0..n; doubles, to choose events by.
+        """
         ones = np.arange(reports + 1)
         tiny = 1e-300
         set_ = ones * math.log(self.q + tiny) + (reports - ones) * math.log(1 - self.q + tiny)
@@ -207,7 +214,9 @@ class TwoStageNoise:
         return np.asarray(above - np.logaddexp(turn + set_, keep + clear))
 
     def settle(self, filter_bits: int, size: int, draws: Draws) -> int:
-        """The permanent bits of a filter: for each bit in order, one coin(flip) that flips it."""
+        """Return the permanent bits of a filter: for each bit in
+        order, one coin(flip) that flips it.
+        """
         if not self.permanent:
             return filter_bits
         for i in range(size):
@@ -215,7 +224,9 @@ class TwoStageNoise:
         return filter_bits
 
     def report(self, permanent_bits: int, size: int, draws: Draws) -> int:
-        """A report of permanent bits: for each in order, coin(high) if set, else coin(low)."""
+        """Return a report of permanent bits: for each in order,
+        coin(high) if set, else coin(low).
+        """
         if not self.instantaneous:
             return permanent_bits
         reported = 0
@@ -240,7 +251,7 @@ class TwoStageNoise:
 
 
 def noises(made: Sequence[tuple[Mechanism, int]]) -> list[tuple[TwoStageNoise, int]]:
-    """The noise of each mechanism, with how many reports it made."""
+    """Return the noise of each mechanism, with how many reports it made."""
     return [(one.noise, reports) for one, reports in made]  # type: ignore[attr-defined]
 
 
@@ -253,12 +264,12 @@ def _fill(stream: Stream, words: NDArray[np.uint64], threshold: int) -> None:
 
 
 def _power(base: Decimal, exponent: int) -> Decimal:
-    """A power with 0**0 = 1, which decimal arithmetic leaves undefined."""
+    """Return a power with 0**0 = 1, which decimal arithmetic leaves undefined."""
     return base**exponent if exponent else Decimal(1)
 
 
 def _up(exact: Decimal) -> float:
-    """The smallest double above an almost exact number."""
+    """Return the smallest double above an almost exact number."""
     nearest, bound = float(exact), exact + abs(exact) * _MARGIN
     while Decimal(nearest) < bound:
         nearest = math.nextafter(nearest, math.inf)

@@ -53,11 +53,11 @@ class Scale(abc.ABC):
 
     @abc.abstractmethod
     def codes(self, values: object) -> Codes:
-        """The positions of a column of answers."""
+        """Return the positions of a column of answers."""
 
     @abc.abstractmethod
     def code(self, value: object) -> int:
-        """The position of one person's answer."""
+        """Return the position of one person's answer."""
 
     @abc.abstractmethod
     def inputs(self) -> Sequence[object]:
@@ -81,11 +81,11 @@ class Scale(abc.ABC):
         return ()
 
     def labelled(self, labels: tuple[str, ...]) -> Scale:
-        """A copy whose positions are called by these `labels`."""
+        """Return a copy whose positions are called by these `labels`."""
         raise InputError("labels are for steps in their order; got them for a range of numbers")
 
     def unlabelled(self) -> Scale:
-        """A copy whose positions are known by their number, where they have names."""
+        """Return a copy whose positions are known by their number, where they have names."""
         return self
 
     def marks(self, spacing: float) -> tuple[int, int]:
@@ -107,7 +107,7 @@ class Scale(abc.ABC):
         return np.asarray(self.start + self.unit * np.asarray(point, np.float64))
 
     def point(self, value: float) -> float:
-        """The point of the line that a value stands at, kept within it."""
+        """Return the point of the line that a value stands at, kept within it."""
         return min(max((value - self.start) / self.unit, 0.0), float(self.domain))
 
     @functools.cached_property
@@ -197,7 +197,7 @@ class Bins(Scale):
 
     @classmethod
     def of_whole_numbers(cls, low: float, high: float, outside: object) -> Self:
-        """A bin for each whole number from one to another."""
+        """Return a bin for each whole number from one to another."""
         return cls(low - 0.5, high + 0.5, round(high - low) + 1, outside)
 
     @override
@@ -238,7 +238,7 @@ class Bins(Scale):
         return self.at(np.arange(self.domain + 1))
 
     def parameters(self) -> dict[str, Json]:
-        """The range, its bins, and what becomes of a number outside."""
+        """Return the range, its bins, and what becomes of a number outside."""
         said = self.grid.parameters()
         return {"bins": self.domain, "range": said["range"], "outside": said["outside"]}
 
@@ -250,7 +250,7 @@ class Bins(Scale):
         return f"a number from {self.grid.range_text}"
 
     def notes(self, value: object) -> tuple[str, ...]:
-        """Whether a number was taken as an end of the range."""
+        """Return whether a number was taken as an end of the range."""
         told = "the number lies outside the range and was taken as the nearest end"
         return (told,) if self.grid.is_clipped(value) else ()
 
@@ -271,7 +271,9 @@ class Bins(Scale):
 
 
 def scale_of(bins: object, range: Sequence[object] = ()) -> Scale:
-    """A scale as a contract writes it: how many positions and, of numbers, range and outside."""
+    """Return a scale as a contract writes it: how many
+    positions and, of numbers, range and outside.
+    """
     if not range:
         return Steps(checked_size("bins", bins, MIN_POSITIONS, MAX_POSITIONS))
     ends, outside = range
@@ -287,7 +289,7 @@ def wished_scale(
     bins: object = None,
     outside: object = None,
 ) -> Scale:
-    """A scale as people ask for it: labels, or the ends of a range and perhaps its bins.
+    """Return a scale as people ask for it: labels, or the ends of a range and perhaps its bins.
 
     Unless bins are asked for, each whole number between whole ends is one of its own, as long as
     there are few; any other range has 250.
@@ -314,7 +316,7 @@ def wished_scale(
 
 
 def checked_spacing(value: object) -> float:
-    """A distance of round numbers: finite and above 0."""
+    """Return a distance of round numbers: finite and above 0."""
     with contextlib.suppress(AnswerError):
         number = parse_number(value)
         if 0 < number < math.inf:
@@ -325,7 +327,7 @@ def checked_spacing(value: object) -> float:
 
 
 def _equally_spaced(labels: Sequence[str]) -> tuple[float, float] | None:
-    """The first of some numbers and their distance; None where labels are something else."""
+    """Return the first of some numbers and their distance; None where labels are something else."""
     try:
         worth = [float(label) for label in labels]
     except ValueError:

@@ -108,11 +108,11 @@ class Wave(EncodedAnswers, WindowedResponse, CountedIntegers):
         ]
 
     def with_labels(self, labels: Sequence[object]) -> Self:
-        """A copy whose positions are called by these `labels`."""
+        """Return a copy whose positions are called by these `labels`."""
         return self._as(self.scale.labelled(checked_labels(labels)), self.spacings)
 
     def rounded_to(self, spacings: Sequence[object]) -> Self:
-        """A copy for people who round to multiples of these numbers.
+        """Return a copy for people who round to multiples of these numbers.
 
         Nothing of a report depends on it, so a contract says it beside the mechanism.
         """
@@ -134,7 +134,7 @@ class Wave(EncodedAnswers, WindowedResponse, CountedIntegers):
         return self.scale
 
     def notes(self, value: object) -> tuple[str, ...]:
-        """Whether a number was taken as an end of the range."""
+        """Return whether a number was taken as an end of the range."""
         return self.scale.notes(value)
 
     @functools.cached_property
@@ -144,7 +144,9 @@ class Wave(EncodedAnswers, WindowedResponse, CountedIntegers):
         return Band(self.domain, self.window, inside, outside)
 
     def mean_position(self, tally: Tally, reports: int) -> tuple[float, float]:
-        """The unbiased mean of positions, and the variance of one report's estimate of it."""
+        """Return the unbiased mean of positions, and the variance
+        of one report's estimate of it.
+        """
         start, slope = self.line
         counts = [int(count) for count in tally]
         first = Fraction(sum(y * count for y, count in enumerate(counts)), reports)
