@@ -1,4 +1,4 @@
-"""The blanket: what a report has in common with everybody's, whatever the answer is.
+"""The blanket: the part of a report's distribution that is the same for every answer.
 
 Balle, Bell, Gascon and Nissim 2019. Let b(y) be at most P(y | x) for every value x, and gamma the
 sum of b. Every report is then, with chance gamma, drawn from b alone and says nothing of its
@@ -39,7 +39,7 @@ Pair = tuple[BlanketRow, ...]
 
 
 class BlanketPart(NamedTuple):
-    """What is known once something public was drawn, which does not depend on the answer."""
+    """The blanket given one outcome of a public draw that does not depend on the answer."""
 
     share: Fraction
     pairs: tuple[Pair, ...]
@@ -54,7 +54,9 @@ class Blanket:
 
     @classmethod
     def from_pairs(cls, *pairs: Sequence[BlanketRow]) -> Blanket:
-        """Where nothing public is drawn, or it makes no difference."""
+        """Return the blanket with these `pairs`, for mechanisms
+        whose public draws make no difference.
+        """
         kept = (tuple(row for row in pair if row.weight) for pair in pairs)
         return cls((BlanketPart(Fraction(1), tuple(kept)),))
 
@@ -66,7 +68,7 @@ class Blanket:
 
 
 def support_blanket(hit: Fraction, odds: Fraction, both: Fraction = Fraction(0)) -> Blanket:
-    """Reports that support a value or not, and are `odds` times likelier where they do.
+    """Return the blanket of reports that support a value or not, with likelihood ratio `odds`.
 
     `hit` is the chance that the own value is supported, `both` the mass under b of reports that
     support two values, for those two that share least; 0 is always safe.
@@ -87,7 +89,7 @@ def support_blanket(hit: Fraction, odds: Fraction, both: Fraction = Fraction(0))
 
 
 def worst_case_blanket(ratio: Fraction) -> Blanket:
-    """Return the blanket of any mechanism whose probabilities differ by at most this ratio.
+    """Return the blanket of any mechanism whose probabilities differ by at most `ratio`.
 
     By convexity the largest tables have ratios of 1 and `ratio` alone; such a table is a mixture of
     three: nothing is told (dominated by whatever has its mean), both values are supported
@@ -97,7 +99,9 @@ def worst_case_blanket(ratio: Fraction) -> Blanket:
 
 
 def distributions_blanket(laws: Sequence[Sequence[Fraction]]) -> Blanket:
-    """Return the blanket of a few extreme laws over a few reports: every two of them are a pair."""
+    """Return the blanket of a few extreme distributions over a
+    few reports, every two of them a pair.
+    """
     least = [min(column) for column in zip(*laws, strict=True)]
     return Blanket.from_pairs(
         *(
@@ -108,7 +112,8 @@ def distributions_blanket(laws: Sequence[Sequence[Fraction]]) -> Blanket:
 
 
 def bits_blanket(zero: Fraction, one: Fraction, own: int) -> Blanket:
-    """Independent bits, 1 with chance `zero`, or `one` for up to `own` bits of the value.
+    """Return the blanket of independent bits, 1 with chance
+    `zero`, or `one` for up to `own` own bits.
 
     b is gamma times the law of nobody's bits. Another own bit is a factor of mean 1 in one of the
     two ratios, and a bit that both own makes them alike: so values with as many own bits as may be,

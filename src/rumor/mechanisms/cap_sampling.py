@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Kept:
-    """How many of a person's things a report draws from, and what is said about that."""
+    """The number of a person's things that a report draws from, with sentences about that limit."""
 
     things: str
     """Keys or options."""
@@ -36,18 +36,20 @@ class Kept:
 
     @property
     def planned(self) -> str:
-        """The sentence of a plan."""
+        """Return the sentence that a plan prints about the cap."""
         rule = self.rule("are")
         return f"{rule[0].upper()}{rule[1:]}: the shares of what they {self.held} come out smaller."
 
     @property
     def counted(self) -> str:
-        """The sentence of estimates that know of kept things alone."""
+        """Return the sentence of estimates that are about kept things alone."""
         return f"{self.rule()}: only those are counted"
 
     @property
     def covered(self) -> str:
-        """The sentence of estimates whose intervals allow for the cap where it may be exceeded."""
+        """Return the sentence of estimates whose intervals allow
+        for the cap where it may be exceeded.
+        """
         if self.may_exceed:
             return f"{self.counted}, and intervals allow for the others"
         return f"{self.counted}, and intervals are right where nobody {self.held} more"

@@ -68,7 +68,7 @@ class FrequencyOracle(LabelledDomain, SupportRates, DeclaredParameters):
         self._require_gain()
 
     def identity(self, value: object) -> str:
-        """Return the value's position: what it is called does not matter."""
+        """Return the value's position, which does not depend on its label."""
         return str(self.code(value))
 
     @override
@@ -76,7 +76,7 @@ class FrequencyOracle(LabelledDomain, SupportRates, DeclaredParameters):
         return range(self.domain) if self.labels is None else self.labels
 
     def encode(self, values: object) -> Codes:
-        """Labels, where there are any, or else integers as integers 0..domain-1."""
+        """Return labels, or integers if there are no labels, as integers 0..domain-1."""
         return encode(values, self.domain, self._positions)
 
     def code(self, value: object) -> int:
@@ -94,23 +94,25 @@ class FrequencyOracle(LabelledDomain, SupportRates, DeclaredParameters):
     @property
     @abc.abstractmethod
     def exact_odds(self) -> Fraction:
-        """P(report | a supported value) / P(report | an unsupported one), exactly."""
+        """The exact odds P(report | a supported value) / P(report | an unsupported one)."""
 
     @functools.cached_property
     def odds(self) -> float:
-        """P(report | a supported value) / P(report | an unsupported one)."""
+        """The odds P(report | a supported value) / P(report | an unsupported one)."""
         return float(self.exact_odds)
 
     @functools.cached_property
     def epsilon(self) -> float:
-        """Any two values differ by the odds at most: some report supports one and not the other."""
+        """The exact loss: the logarithm of the odds, as some report
+        supports one of two values alone.
+        """
         return worst_log_ratio([self.exact_odds])
 
     @property
     def _least_miss(self) -> Fraction:
-        """P(x is supported | the value is another) for the pair that shares least, exactly.
+        """The exact P(x is supported | the value is another) for the pair that shares least.
 
-        The same for all pairs, unless an oracle says so.
+        By default that of all pairs, which are alike.
         """
         return self.exact_miss
 
@@ -137,11 +139,11 @@ class FrequencyOracle(LabelledDomain, SupportRates, DeclaredParameters):
 
     @abc.abstractmethod
     def forward(self, reports: Reports, h: Vector) -> Vector:
-        """Zh: for each report the total of h over the values that it supports."""
+        """Return Zh: for each report the total of h over the values that it supports."""
 
     @abc.abstractmethod
     def adjoint(self, reports: Reports, w: Vector) -> Vector:
-        """Z'w: for each value the total weight of the reports that support it."""
+        """Return Z'w: for each value the total weight of the reports that support it."""
 
     @property
     @override
@@ -157,27 +159,26 @@ class FrequencyOracle(LabelledDomain, SupportRates, DeclaredParameters):
 
     @abc.abstractmethod
     def support_counts(self, tally: Tally) -> Tally:
-        """Return how many of the tallied reports support each value."""
+        """Return the number of tallied reports that support each value."""
 
     @property
     def tally_is_support_counts(self) -> bool:
-        """Whether a tally is the counts of support, and not something they follow from."""
+        """Whether a tally consists of the counts of support, and of nothing else."""
         tally = np.zeros(self.tally_size, dtype=np.int64)
         return self.support_counts(tally) is tally
 
     @property
     def dispersion(self) -> float:
-        """How the support of two values goes together, when all values are equally frequent:
-        P(both supported) / P(one supported)^2. 1 when they are independent (unary encoding,
-        hashing, one Hadamard block), 0 when a report supports a single value.
+        """P(two values supported) / P(one supported)^2 when all values are equally frequent.
 
-        Given that frequencies sum to one, a count with support probability pi then varies
-        like one of n reports with variance pi (1 - dispersion pi).
+        1 when supports are independent (unary encoding, hashing, one Hadamard block), 0 when a
+        report supports a single value. Given that frequencies sum to one, a count with support
+        probability pi then varies like one of n reports with variance pi (1 - dispersion pi).
         """
         return 1.0
 
     def pair_rates(self) -> tuple[float, float]:
-        """P(two values supported | one of them is the value), and P(... | neither is).
+        """Return P(two values supported | one of them is the value), and P(... | neither is).
 
         Products where each is supported on its own account, as in unary encoding and hashing.
         """
@@ -192,7 +193,9 @@ class FrequencyOracle(LabelledDomain, SupportRates, DeclaredParameters):
 
     @property
     def tally_is_lossless(self) -> bool:
-        """Whether a tally has a counter for each of `outputs()`: it then says all reports do."""
+        """Whether a tally has a counter for each of `outputs()`,
+        and so tells as much as all reports.
+        """
         return False
 
     def bitmaps(self, reports: Reports) -> Reports | None:
@@ -224,7 +227,7 @@ class FrequencyOracle(LabelledDomain, SupportRates, DeclaredParameters):
         return (1 - self.miss) / self.gain
 
     def _fake_gain(self, reports: int, fakes: int) -> float:
-        """Return the largest contribution of a report, for each fake."""
+        """Return the gain for each fake: the largest contribution of a report."""
         return fakes / reports * self._largest_contribution
 
     @property
@@ -233,7 +236,9 @@ class FrequencyOracle(LabelledDomain, SupportRates, DeclaredParameters):
         return -self.miss / self.gain
 
     def _fake_loss(self, reports: int, fakes: int) -> float:
-        """Return the smallest contribution instead of that of a person who holds the value, 1."""
+        """Return the loss for each fake: its smallest contribution
+        in place of a holder's, which is 1.
+        """
         return fakes / reports * (1 - self._smallest_contribution)
 
     def score(self, tally: Tally, reports: int) -> Score:
@@ -267,7 +272,7 @@ class FrequencyOracle(LabelledDomain, SupportRates, DeclaredParameters):
         return centred_score(weighted, gain, part, inside, outside, self._group_ends(members.size))
 
     def _group_ends(self, members: int) -> tuple[float, float]:
-        """Return the least and the most that a report counts for a group of so many `members`.
+        """Return the least and the most that a report counts for a group of `members` values.
 
         It supports as many values as it adds to counters; where that varies, any number.
         """

@@ -29,7 +29,7 @@ MAX_CELLS = 100
 
 @dataclass(frozen=True)
 class Parts:
-    """How many values each part has, and what parts and values are called."""
+    """The numbers of values of the parts, with the names of parts and values."""
 
     sizes: tuple[int, ...]
     ids: tuple[str, ...] | None = None
@@ -37,7 +37,9 @@ class Parts:
 
     @classmethod
     def of(cls, given: object) -> Self:
-        """From a number of values for each part, or from tables with an id and labels."""
+        """Return the parts given by a number of values for each, or
+        by tables with an id and labels.
+        """
         if isinstance(given, cls):
             return given
         rule = f"parts must be a list of {FEWEST} to {MOST} of them, each with an id and labels"
@@ -57,38 +59,38 @@ class Parts:
 
     @property
     def count(self) -> int:
-        """How many parts there are."""
+        """The number of parts."""
         return len(self.sizes)
 
     @property
     def cells(self) -> int:
-        """How many answers there are."""
+        """The number of possible answers."""
         return math.prod(self.sizes)
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """What the parts are called: by their ids, or by their numbers."""
+        """The names of the parts: their ids, or else their numbers."""
         return self.ids or tuple(str(part) for part in range(self.count))
 
     @functools.cached_property
     def values(self) -> tuple[tuple[str, ...], ...]:
-        """What the values of each part are called."""
+        """The labels of the values of each part."""
         return self.labels or tuple(tuple(map(str, range(size))) for size in self.sizes)
 
     @property
     def unnamed(self) -> Parts:
-        """A copy without names: parts and values are known by their numbers."""
+        """Return a copy without names: parts and values are known by their numbers."""
         return Parts(self.sizes)
 
     def to_json(self) -> Json:
-        """As a contract says them; None where they have no names."""
+        """Return the parts as a contract writes them; None if they have no names."""
         if self.ids is None or self.labels is None:
             return None
         pairs = zip(self.ids, self.labels, strict=True)
         return [{"id": id, "labels": list(labels)} for id, labels in pairs]
 
     def inputs(self) -> list[tuple[Any, ...]]:
-        """Every answer, as people give it, in the order of cells."""
+        """Return every answer in the form that people give, in the order of cells."""
         own: Sequence[Sequence[object]] = self.labels or [range(size) for size in self.sizes]
         return list(itertools.product(*own))
 
@@ -196,7 +198,7 @@ def _labels(table: Mapping[str, object]) -> tuple[str, ...]:
 
 
 def _few(sizes: Sequence[int]) -> tuple[int, ...]:
-    """Sizes whose tables, of any two parts, are small enough to say something of a cell."""
+    """Check that the tables of any two parts are small enough for their cells to be estimated."""
     for one, other in itertools.combinations(sizes, 2):
         if one * other > MAX_CELLS:
             raise InputError(

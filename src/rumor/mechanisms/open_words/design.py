@@ -1,4 +1,4 @@
-"""Open words from what is wanted: how many levels there are, and how often each is asked.
+"""The design of open words: the number of levels, and how often each is asked.
 
 `longest` says up to how many characters words shall be named: code points, as the code expects
 them. Words of that length need different
@@ -43,7 +43,9 @@ _EVEN_LEAST = 3
 
 
 def _most_bits(code: PrefixCode, longest: int) -> float:
-    """Room for words of up to so many characters, end mark included."""
+    """Return the number of bits reserved for words of up to
+    `longest` characters, end mark included.
+    """
     longest = checked_size("longest", longest, 1, MAX_CHARACTERS)
     if _alike(code):
         return longest * code.most_bits
@@ -60,7 +62,7 @@ def levels_for(
     step: int = STEP,
     fits: Sequence[str] = (),
 ) -> tuple[int, ...]:
-    """Return the weights of levels for words of up to so many characters, typically of so many.
+    """Return the weights of levels for words of up to `longest` characters, typically of `typical`.
 
     There is room for each word of `fits`, however long it is. Where one takes more than all levels
     have, the levels up to its end have the same weight: each of its bits must be found.
@@ -80,7 +82,7 @@ def levels_for(
 
 
 def _room_for(code: PrefixCode, word: str, step: int) -> int:
-    """Return the bits of a `word` that shall be named, or refuse one that cannot be."""
+    """Return the bits of a `word` that must be nameable, or refuse one that cannot be."""
     written, most = code.write(word), step * (MAX_LEVELS - 1)
     if not written.ended:
         raise InputError(
@@ -95,7 +97,7 @@ def _room_for(code: PrefixCode, word: str, step: int) -> int:
 
 
 def _alike(code: PrefixCode) -> bool:
-    """Return whether words have one length, and the code writes
+    """Return whether words have one length and the code writes
     all of them with about as many bits.
     """
     mean, _ = code.bits_per_character()
@@ -103,7 +105,8 @@ def _alike(code: PrefixCode) -> bool:
 
 
 def _step_of_one_length(code: PrefixCode, length: int) -> int:
-    """As few levels as steps of fifteen bits at most allow, all of them as full as the others.
+    """Return the bits of a level for words of one length: at most
+    fifteen, in few equally full levels.
 
     Where a code writes some words of this length with many more bits than most, those that have
     few are better tested by many levels, as words of any length are.
@@ -125,7 +128,7 @@ def open_words(
     cohorts: int = COHORTS,
     fits: Sequence[str] = (),
 ) -> OpenWords:
-    """Return the mechanism for words of up to so many characters, everything else chosen.
+    """Return the mechanism for words of up to `longest` characters, with everything else chosen.
 
     A code of one length says itself how long words are.
     """

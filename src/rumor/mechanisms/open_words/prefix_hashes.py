@@ -1,4 +1,4 @@
-"""Stems: what each level of an open question hashes of a word, the same in every language.
+"""Prefix hashes: the part of a word that each level of an open question hashes.
 
 Level l of T asks for the first l * step bits of the word in the collection's code, the last level
 for the whole word. A stem is known by a fingerprint of 64 bits. With G the golden ratio's odd
@@ -40,7 +40,7 @@ _MASK = (1 << 64) - 1
 
 @dataclass(frozen=True)
 class PrefixHashes:
-    """The fingerprints of words and where the cohorts of each level put them."""
+    """The fingerprints of words, and the buckets into which the cohorts of each level put them."""
 
     code: PrefixCode
     step: int
@@ -52,17 +52,17 @@ class PrefixHashes:
 
     @property
     def levels(self) -> int:
-        """All levels, that of whole words last."""
+        """The number of levels, with that of whole words as the last."""
         return self.depth + 1
 
     @property
     def bits(self) -> int:
-        """The bits of the deepest beginning: words of more can take part and not be named."""
+        """The number of bits of the deepest prefix: longer words take part and cannot be named."""
         return self.step * self.depth
 
     @functools.cached_property
     def root(self) -> int:
-        """The fingerprint of the empty beginning."""
+        """The fingerprint of the empty prefix."""
         return _digest("rumor open words: stems", self.key)
 
     @functools.cached_property
@@ -72,9 +72,7 @@ class PrefixHashes:
         ]
 
     def chunks(self, written: Written) -> list[int]:
-        """Return the bits of a word, `step` at a time, zeros behind
-        its end; whole ones if it goes on.
-        """
+        """Return the bits of a word, `step` at a time, with zeros behind its end."""
         count, rest = divmod(written.length, self.step)
         bits = written.bits
         if rest and written.ended:
@@ -100,7 +98,7 @@ class PrefixHashes:
         return [*found, whole]
 
     def pieces(self, words: Sequence[str]) -> Pieces:
-        """Many words as chunks, -1 behind the last, and whether each ended: no key is in it."""
+        """Return many words as chunks, -1 behind the last, and whether each word ended."""
         chunks = np.full((len(words), self.depth), -1, dtype=np.int32)
         ended = np.zeros(len(words), dtype=np.bool_)
         for row, word in enumerate(words):
@@ -126,12 +124,14 @@ class PrefixHashes:
         return out
 
     def extend(self, parents: Words, chunks: NDArray[np.integer]) -> Words:
-        """Return the fingerprints of stems that are one chunk longer."""
+        """Return the fingerprints of prefixes that are one chunk longer."""
         grown = (chunks.astype(np.uint64) + np.uint64(1)) * np.uint64(GOLDEN)
         return mix64_array(parents + grown)
 
     def bucket(self, fingerprint: int, level: int, cohort: int) -> int:
-        """Where a cohort of a level puts a fingerprint: the hash family, one at a time."""
+        """Return the bucket of a fingerprint in a cohort of a
+        level: the hash family, one at a time.
+        """
         seed = self._seeds[level] + 2 * cohort
         hashed = (mix64(seed) | 1) * fingerprint + mix64(seed + 1) & _MASK
         return (hashed >> 32) * self.buckets >> 32
