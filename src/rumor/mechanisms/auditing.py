@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 M = TypeVar("M", bound="Mechanism")
 
-# Values whose draws are walked branch by branch: all where there are no more.
+# The most values whose draws are walked branch by branch; of more, only four are walked.
 _VALUES_WALKED = 4
 
 
@@ -30,7 +30,7 @@ class Audit(Generic[M]):
     def pairs_to_compare(self) -> Sequence[tuple[object, object]]:
         """Return pairs of values, one of which can be told apart as well as any pair.
 
-        Where all values are treated alike, the first and the last.
+        If all values are treated alike, these are the first and the last value.
         """
         values = self.mechanism.inputs()
         return [(values[0], values[-1])]

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 # A channel is written out only where it stays small: this many probabilities.
 MAX_CHANNEL_CELLS = 1 << 22
-# Reports of so few bytes are integers, which are told apart far faster.
+# Reports of at most this many bytes are read as integers, which are compared far faster.
 _SHORT = 7
 
 
@@ -152,7 +152,7 @@ class Mechanism(abc.ABC):
     def outputs(self, public: bytes = b"") -> Reports:
         """Return every valid report once, in a fixed order (only on small alphabets).
 
-        Where reports begin with public randomness (see `publics`), those with this one.
+        If reports begin with public randomness (see `publics`), only those that begin with `public`.
         """
 
     def publics(self) -> Sequence[bytes]:
@@ -258,7 +258,7 @@ class Mechanism(abc.ABC):
         """Return the blanket of all reports, exactly, from which
         the amplification by shuffling follows.
 
-        A mechanism that knows nothing better of itself is as the worst one of its epsilon.
+        By default it is the blanket of the worst mechanism with this epsilon.
         """
         # Far more digits than a double has: the ratio is not below that of the mechanism.
         return worst_case_blanket(exp(self.epsilon) * (1 + Fraction(1, 10**100)))
@@ -271,8 +271,8 @@ class Mechanism(abc.ABC):
     def channel(self, public: bytes | None = None) -> Channel:
         """Return the exact channel, written out (small instances only).
 
-        Given the public part of the reports where there is one (any of `publics` unless
-        said): it is conditional on it.
+        If reports begin with a public part, the channel is conditional on it: on `public`, by
+        default the first of `publics`.
         """
         values = self.inputs()
         if len(values) * self.alphabet > MAX_CHANNEL_CELLS:

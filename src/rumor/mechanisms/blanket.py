@@ -92,8 +92,8 @@ def worst_case_blanket(ratio: Fraction) -> Blanket:
     """Return the blanket of any mechanism whose probabilities differ by at most `ratio`.
 
     By convexity the largest tables have ratios of 1 and `ratio` alone; such a table is a mixture of
-    three: nothing is told (dominated by whatever has its mean), both values are supported
-    (dominated likewise), or one of them always is, which is randomised response.
+    three: neither value is supported (dominated by any table of equal mean), both values are
+    supported (dominated likewise), or exactly one of them, which is randomised response.
     """
     return support_blanket(ratio / (1 + ratio), ratio)
 
@@ -115,9 +115,9 @@ def bits_blanket(zero: Fraction, one: Fraction, own: int) -> Blanket:
     """Return the blanket of independent bits, 1 with chance
     `zero`, or `one` for up to `own` own bits.
 
-    b is gamma times the law of nobody's bits. Another own bit is a factor of mean 1 in one of the
-    two ratios, and a bit that both own makes them alike: so values with as many own bits as may be,
-    none in common, are the easiest to tell apart.
+    b is gamma times the distribution of bits that belong to nobody. Another own bit is a factor of
+    mean 1 in one of the two ratios, and a common own bit makes the values alike: so values with
+    the most own bits, none in common, are the easiest to tell apart.
     """
     odds = one * (1 - zero) / (zero * (1 - one))
     gamma = ((1 - one) / (1 - zero)) ** own

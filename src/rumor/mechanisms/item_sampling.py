@@ -70,8 +70,8 @@ class ItemSampling(CountedIntegers, CappedMechanism):
     def blanket(self) -> Blanket:
         """Return the blanket of people with full or with empty slots, no key in common.
 
-        How much is above any level is, for each level, convex in how many slots of the two are
-        full: largest where all or none are. "Nothing" has the chances of as many items as there are
+        For each level, the mass above it is convex in the number of full slots of the two people:
+        largest if all or none are full. "Nothing" has the chances of as many items as a person has
         slots, so that empty slots are as good as full ones.
         """
         truth, other = self._truth()

@@ -186,8 +186,8 @@ class KeySet(CappedMechanism):
     def probability(self, report: bytes, value: object) -> Fraction:
         """Return the model at the top of this file, the rounding of the values included.
 
-        A set misses all own keys when it misses each; which l of more than l keys are own, is
-        averaged over.
+        A set misses all own keys when it misses each one. For a person with more than l keys, the
+        probability is the mean over the choices of l own keys.
         """
         row = np.frombuffer(report, dtype=np.uint8)[None]
         said = {int(item) // 2: int(item) % 2 for item in self.items(row)[0]}

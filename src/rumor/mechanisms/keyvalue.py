@@ -38,10 +38,10 @@ from rumor.mechanisms.poisoning import PoisoningTarget
 from rumor.mechanisms.shapes import DeclaredParameters, LabelledMechanism
 
 MAX_KEYS = 100_000
-# Steps of the values' grid by default: finer than any crowd can show (a value moves by at
+# Steps of the values' grid by default: finer than any noise of reports (a value moves by at
 # most 1.5e-5 of the range), and a checked table fits into two bytes for each cell.
 STEPS = 1 << 15
-# What one key can say: not held, held and rounded up, held and rounded down.
+# The states of one key: not held, held and rounded up, held and rounded down.
 NOTHING, PLUS, MINUS = 0, 1, 2
 # People with keys that are still worth listing one by one.
 _MAX_LISTED = 4096
@@ -130,7 +130,7 @@ class KeyValueMechanism(LabelledMechanism, DeclaredParameters):
     def checked(self, values: object) -> Pairs:
         """Read people's pairs and check every value; `privatize` then checks nothing again.
 
-        Reading a large table costs more than randomising it: check once what is used often.
+        Reading a large table costs more than randomising it: a table used often is checked once.
         """
         pairs = self.read(values)
         return pairs.checked() if isinstance(pairs, WideTable) else pairs
@@ -223,9 +223,9 @@ class KeyValueMechanism(LabelledMechanism, DeclaredParameters):
     def fake_mean_gain(self, reports: int, fakes: int, share: float) -> float:
         """Return how far fakes can move the mean of a key held by `share` of people at one end.
 
-        They all report the key with the other sign, which raises its frequency as well; at most
-        the range. Of a key so rare that fakes who report nothing bring its share to zero, the mean
-        is a ratio to as little as they like: the whole range.
+        All fakes report the key with the other sign, which raises its frequency as well. The mean
+        moves by at most the whole range: it does so for a key so rare that fakes who report
+        nothing bring its share, the denominator of the mean, to zero.
         """
         return self.mean_moved(fakes / self._about(reports, fakes), share)
 

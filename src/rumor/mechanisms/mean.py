@@ -147,8 +147,8 @@ class MeanMechanism(DeclaredParameters):
     def furthest_outputs(self) -> Reports:
         """Return outputs among which are those of the largest and the smallest estimate.
 
-        All of them, unless a mechanism knows better. One with a million of them should: each is
-        looked at on its own.
+        By default all outputs are returned. A mechanism with a million outputs should return few,
+        since each is evaluated on its own.
         """
         return self.outputs()
 

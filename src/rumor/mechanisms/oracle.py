@@ -112,7 +112,7 @@ class FrequencyOracle(LabelledDomain, SupportRates, DeclaredParameters):
     def _least_miss(self) -> Fraction:
         """The exact P(x is supported | the value is another) for the pair that shares least.
 
-        By default that of all pairs, which are alike.
+        By default all pairs of values share equally much.
         """
         return self.exact_miss
 
@@ -180,14 +180,14 @@ class FrequencyOracle(LabelledDomain, SupportRates, DeclaredParameters):
     def pair_rates(self) -> tuple[float, float]:
         """Return P(two values supported | one of them is the value), and P(... | neither is).
 
-        Products where each is supported on its own account, as in unary encoding and hashing.
+        They are products if values are supported independently, as in unary encoding and hashing.
         """
         return self.hit * self.miss, self.miss**2
 
     def factors(self, reports: Reports) -> Vector:
         """Return the factor of each report alone, up to a constant: it cancels in likelihoods.
 
-        1 where every report is as likely as any other from people whose value it does not support.
+        It is 1 if all reports are equally likely for people whose value they do not support.
         """
         return np.ones(len(reports))
 
@@ -274,7 +274,7 @@ class FrequencyOracle(LabelledDomain, SupportRates, DeclaredParameters):
     def _group_ends(self, members: int) -> tuple[float, float]:
         """Return the least and the most that a report counts for a group of `members` values.
 
-        It supports as many values as it adds to counters; where that varies, any number.
+        A report supports as many values as it adds to counters; any number, if that varies.
         """
         each, others = self.counters_per_report, self.domain - members
         least, most = (
@@ -296,8 +296,8 @@ class FrequencyOracle(LabelledDomain, SupportRates, DeclaredParameters):
     ) -> Vector:
         """Return the exact variance of the unbiased estimate of a value with this frequency.
 
-        Of "people": the noise of the mechanism alone, the people held fixed. Of the
-        "population": their sampling as well.
+        For `of` "people" it is the noise of the mechanism alone, the people held fixed; for
+        "population" it includes their sampling.
         """
         f = np.asarray(frequency, dtype=np.float64)
         gain = self.gain
@@ -312,8 +312,7 @@ class FrequencyOracle(LabelledDomain, SupportRates, DeclaredParameters):
         """Return the exact covariance of all unbiased estimates, of
         people drawn from these frequencies.
 
-        Two values are supported together as `pair_rates` says, by whoever holds one of them or
-        neither.
+        Two values are supported together with the chances of `pair_rates`.
         """
         gain, (own, other) = self.gain, self.pair_rates()
         support = self.miss + gain * frequencies

@@ -49,9 +49,9 @@ class Permanence(abc.ABC):
     def memo_digest(self) -> str:
         """The digest of everything public that turns a value into its permanent answer.
 
-        Labels, key, shape and permanent noise, but no fresh noise: the map from values, never
-        what it makes of one. Answers of one cell and one value are one permanent answer; what
-        differs in its cell is another one, with noise of its own.
+        It covers labels, key, shape and permanent noise, but no fresh noise: the map from values,
+        never the image of one value. Mechanisms with one memo digest share one permanent answer to
+        a value; a different digest gives another permanent answer, with noise of its own.
         """
 
     @abc.abstractmethod
@@ -61,14 +61,15 @@ class Permanence(abc.ABC):
         """Return a report of a person who may be asked again, by the reference draw.
 
         `permanent` is randomness that stays the same for this person and value; only
-        mechanisms that memoise draw from it. The others draw everything afresh.
+        mechanisms that memoise draw from it. Other mechanisms draw everything afresh.
         """
 
     @abc.abstractmethod
     def draw_permanent(self, value: object, *, person: Keyed, noise: Keyed) -> bytes:
         """Draw the permanent answer of a value.
 
-        `noise` decides its coins; `person` what belongs to the person whatever the value is.
+        `noise` decides its coins; `person` decides its parts that do not depend on the value, such
+        as a cohort.
         """
 
     @abc.abstractmethod

@@ -77,8 +77,8 @@ class PermanentBits(PermanentAnswers):
     def differing_bits(self, heads: Reports, first: object, second: object) -> NDArray[np.int8]:
         """Return the bits that tell two values apart, for people whose reports have these `heads`.
 
-        For each person and bit of a report: +1 where only the first value sets it, -1 where only
-        the second does, 0 elsewhere.
+        A bit of a person's report is +1 if only the `first` value sets it, -1 if only the `second`
+        value does, else 0.
         """
 
     def transcript_log_ratio(self, transcripts: Reports, first: object, second: object) -> Vector:

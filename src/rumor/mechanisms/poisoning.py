@@ -39,15 +39,15 @@ from rumor.core.reports import MAX_REPORTS
 if TYPE_CHECKING:
     from rumor.mechanisms.base import Mechanism
 
-# What a collector should reckon with: one liar in a hundred.
+# The share of fake clients that bounds assume by default: one in a hundred.
 FAKE_SHARE = 0.01
-# A fitted share moves with the linear ones, and within so many standard errors besides.
+# Standard errors that a fitted share can move beyond the bound on linear estimates.
 FITTED_STDERRS = 4.0
 
 
 @dataclass(frozen=True)
 class PoisoningTarget:
-    """What fakes move: "a value", "the mean", "a key's share" or "a word"."""
+    """The quantity that fakes move: "a value", "the mean", "a key's share" or "a word"."""
 
     what: str
     share: bool = True
@@ -56,7 +56,7 @@ class PoisoningTarget:
     """Whether gain and loss are bounds, and not what a plain attack comes to."""
 
     def format_change(self, adds: float) -> str:
-        """So much of it in words: shares as percentages, others in their own unit."""
+        """Return the change `adds` in words: shares as percentages, others in their own unit."""
         if not self.share:
             return f"{adds:.2g}"
         return "100% (all there is)" if adds >= 1 else f"{100 * adds:.2g}%"
@@ -73,11 +73,11 @@ class Poisoning:
     _loss: Callable[[int, int], float]
 
     def gain(self, reports: int, fakes: int) -> float:
-        """Return the most that so many `fakes` among all `reports` can add to one estimate."""
+        """Return the most that `fakes` among all `reports` can add to one estimate."""
         return self._gain(*_checked(reports, fakes))
 
     def loss(self, reports: int, fakes: int) -> float:
-        """Return the most that so many `fakes` among all `reports` can take from one estimate."""
+        """Return the most that `fakes` among all `reports` can take from one estimate."""
         return self._loss(*_checked(reports, fakes))
 
 
@@ -88,7 +88,9 @@ def _checked(reports: object, fakes: object) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class PoisoningBound:
-    """How far so many fake clients can raise an estimate and its interval, or lower them."""
+    """The most that `clients` fake clients can raise an
+    estimate and its interval, or lower them.
+    """
 
     clients: int
     gain: float
@@ -99,21 +101,23 @@ class PoisoningBound:
 
     @classmethod
     def for_clients(cls, mechanism: Mechanism, reports: int, clients: int) -> PoisoningBound:
-        """Return the bound for so many clients among all `reports`."""
+        """Return the bound for `clients` fakes among all `reports`."""
         moved = mechanism.poisoning
         gain, loss = (of(reports, clients) for of in (moved.gain, moved.loss))
         return cls(clients, gain, loss, moved.target)
 
     @classmethod
     def for_trials(cls, mechanism: Mechanism, reports: int, trials: float) -> PoisoningBound:
-        """Return the bound where no more than `trials` of all `reports` are about a thing."""
+        """Return the bound if at most `trials` of all `reports` are about a thing."""
         clients, moved = fake_count(reports), mechanism.poisoning
         part = clients / max(trials, clients)
         gain, loss = (part * of(1, 1) for of in (moved.gain, moved.loss))
         return cls(clients, gain, loss, moved.target)
 
     def with_share_shift(self, stderr: float) -> PoisoningBound:
-        """Return the bound with that on shares fitted to all values, from the largest `stderr`."""
+        """Return the bound extended to shares fitted to all values,
+        whose largest error is `stderr`.
+        """
         return replace(self, share_shift=self.gain + self.loss + FITTED_STDERRS * stderr)
 
     def sentence(self) -> str:
@@ -139,7 +143,7 @@ class PoisoningBound:
 
 
 def fake_count(reports: int, share: float = FAKE_SHARE) -> int:
-    """Return how many clients this share of all `reports` is, at least one."""
+    """Return the number of clients that are `share` of all `reports`, at least one."""
     return max(1, math.ceil(share * reports))
 
 

@@ -1,4 +1,4 @@
-"""The mechanisms there are: a line for each, and nothing of them is loaded until it is asked for.
+"""The registry of mechanisms: a line for each, which is loaded when it is used.
 
 Everything that must know all mechanisms follows from this table: the names in contracts, the
 classes that `rumor.mechanisms` exports, the kind of question that each one answers, and its twin
@@ -33,7 +33,7 @@ class RegistryEntry:
 
     @property
     def javascript(self) -> str:
-        """Its twin, within the package for browsers: named as contracts name it."""
+        """The file of the JavaScript twin, named after the mechanism's name in contracts."""
         return f"mechanisms/{self.name}.js"
 
     def load(self) -> type[Mechanism]:
@@ -72,7 +72,7 @@ ENTRIES = (
 
 
 class ByName(Mapping[str, "type[Mechanism]"]):
-    """Classes by the names that contracts give them; looking one up loads that one."""
+    """Classes by their names in contracts; looking up a name loads its class."""
 
     def __init__(self, entries: tuple[RegistryEntry, ...]) -> None:
         self._entries = {entry.name: entry for entry in entries}
@@ -94,7 +94,7 @@ BY_NAME = ByName(ENTRIES)
 
 
 def mechanisms_of_kind(kind: str) -> Iterator[type[Mechanism]]:
-    """Yield the mechanisms that are made for this kind, loaded one after the other."""
+    """Yield the mechanisms made for `kind`, loaded one after the other."""
     return (entry.load() for entry in ENTRIES if entry.kind == kind)
 
 

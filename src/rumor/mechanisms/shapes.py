@@ -33,7 +33,7 @@ from rumor.mechanisms.base import Mechanism
 
 
 def exact_parameters(mechanism: str, parameters: Mapping[str, object], *keys: str) -> list[object]:
-    """Return the values of exactly these parameters, in this order."""
+    """Return the values of exactly the parameters `names`, in this order."""
     given = set(parameters) - {"name"}
     if given != set(keys):
         raise InputError(
@@ -55,22 +55,22 @@ class DeclaredParameters(Mechanism):
 
     @abc.abstractmethod
     def _domain_parameters(self) -> dict[str, Json]:
-        """Return the values, as a contract says them."""
+        """Return the values as a contract writes them."""
 
     @abc.abstractmethod
     def _load_domain(self, *ground: Any, **named: Any) -> None:
         """Take the values from a contract, checked."""
 
     def _load_shape(self, *shape: Any, **named: Any) -> None:
-        """Take the shape, checked."""
+        """Take the shape from a contract, checked."""
 
     def _shape_parameters(self) -> dict[str, Json]:
-        """Return the shape, as a contract says it."""
+        """Return the shape as a contract writes it."""
         return {name: getattr(self, name) for name in self._SHAPE_NAMES}
 
     @abc.abstractmethod
     def _check_identifiable(self) -> None:
-        """Refuse thresholds from which nothing can be learned."""
+        """Refuse thresholds from which no estimate can be made."""
 
     @override
     def parameters(self) -> dict[str, Json]:
@@ -106,7 +106,7 @@ class LabelledMechanism(Mechanism):
     @property
     @abc.abstractmethod
     def _value_count(self) -> int:
-        """How many values (or keys) there are."""
+        """The number of values (or keys)."""
 
     @functools.cached_property
     def _positions(self) -> dict[str, int] | None:
@@ -130,7 +130,7 @@ class LabelledMechanism(Mechanism):
 
 
 class LabelledDomain(LabelledMechanism):
-    """One whose values are numbered from 0 to its domain, which it leaves out."""
+    """A labelled mechanism whose values are numbered from 0 to below its `domain`."""
 
     domain: int
 
@@ -140,10 +140,10 @@ class LabelledDomain(LabelledMechanism):
 
 
 class AnswerEncoding(Protocol):
-    """What knows the place of each answer."""
+    """A map from answers to places: positions on a scale or cells of a table."""
 
     def inputs(self) -> Sequence[object]:
-        """Answers, one for each place or a spread of them."""
+        """Return an answer for each place, or for a spread of places."""
         ...
 
     def code(self, value: object) -> int:
@@ -156,12 +156,12 @@ class AnswerEncoding(Protocol):
 
 
 class EncodedAnswers(Mechanism):
-    """A mechanism to which answers of one place are the same, whatever they are called."""
+    """A mechanism that treats answers of one place alike, however they are written."""
 
     @property
     @abc.abstractmethod
     def _encoding(self) -> AnswerEncoding:
-        """Where answers are."""
+        """The map from answers to places."""
 
     @override
     def inputs(self) -> Sequence[object]:
@@ -176,7 +176,7 @@ class EncodedAnswers(Mechanism):
         return self._encoding.codes(values)
 
     def identity(self, value: object) -> str:
-        """Return the place: what it is called does not matter."""
+        """Return the place, which does not depend on its label."""
         return str(self.code(value))
 
 
@@ -198,7 +198,7 @@ class IntegerReports(Mechanism):
 
 
 class CountedIntegers(IntegerReports):
-    """One whose summary counts how often each integer was reported."""
+    """An integer-report mechanism whose summary counts how often each integer was reported."""
 
     @property
     @override

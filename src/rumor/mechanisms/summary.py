@@ -1,4 +1,4 @@
-"""Summaries: what estimation needs of many reports, and nothing that grows with them.
+"""Summaries: counters that suffice for estimation and do not grow with the number of reports.
 
 A summary is a vector of counters and the number of reports behind it. Summaries of the
 same contract add up in any order and split (a commutative monoid), so a year is the sum
@@ -51,7 +51,7 @@ class Summary:
         return cls(mechanism, 0, tally, contract, question)
 
     def made_by(self, kind: type[M]) -> M:
-        """Return the mechanism, by whoever knows of which class it is."""
+        """Return the mechanism, for callers who know that its class is `kind`."""
         assert isinstance(self.mechanism, kind)
         return self.mechanism
 
@@ -70,7 +70,7 @@ class Summary:
 
     @property
     def identity(self) -> dict[str, Json]:
-        """What this is a summary of; only equals add up."""
+        """The mechanism, contract and question of this summary; only equal ones add up."""
         return {
             "mechanism": self.mechanism.describe(),
             "contract": self.contract,
@@ -152,7 +152,7 @@ class Summary:
 
     @staticmethod
     def is_file(path: PathLike) -> bool:
-        """Return whether there is a file at this path that begins as a summary does."""
+        """Return whether `path` is a file that begins as a summary does."""
         file = Path(path)
         if not file.is_file():
             return False

@@ -28,13 +28,13 @@ from rumor.mechanisms.mean import MeanMechanism
 from rumor.mechanisms.shapes import CountedIntegers
 from rumor.mechanisms.windowed import WindowedResponse
 
-# Half of the cells, at most, and what one is worth: then every bound of a draw is below 2^32.
+# Limits of half the cells, and of a cell's value: with them every bound of a draw is below 2^32.
 MOST_VALUES, LARGEST_VALUE = 32, 2047
 _TABLES = Path(__file__).with_name("window_tables.json")
 
 
 class Window(MeanMechanism, WindowedResponse, CountedIntegers):
-    """A cell near the value, or any other: the least noise that a mean can have, to a tenth.
+    """A cell near the value, or any other: nearly the least noise that a mean can have.
 
     Model. N cells are worth f_0 < ... < f_{N-1}, whole numbers with f_i = -f_{N-1-i} (a contract
     says the upper half). A node k = 0..N-W has the W cells from k on as its window, and the sum
@@ -58,7 +58,9 @@ class Window(MeanMechanism, WindowedResponse, CountedIntegers):
 
     @classmethod
     def with_table(cls, window: int, values: Sequence[int], *, epsilon: float, **grid: Any) -> Self:
-        """One whose window, and what the upper half of the cells are worth, are chosen."""
+        """Return a window mechanism with this `window` and these
+        `values` of the upper half of the cells.
+        """
         self = cls(epsilon=epsilon, **grid)
         self._load_shape(window, values)
         self.inside = self.best_inside(self.window, epsilon)
@@ -73,9 +75,7 @@ class Window(MeanMechanism, WindowedResponse, CountedIntegers):
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
-        """Return the fewest cells, a few, a window of more than
-        half of them, and tables that are used.
-        """
+        """Return instances with the fewest cells, wide windows, and tables that are in use."""
         return [
             cls.with_table(1, [1], epsilon=1.0, steps=1),
             cls.with_table(2, [1, 3], epsilon=2.0, steps=6),
@@ -91,42 +91,44 @@ class Window(MeanMechanism, WindowedResponse, CountedIntegers):
 
     @functools.cached_property
     def worth(self) -> list[int]:
-        """What every cell is worth."""
+        """The values of all cells."""
         return [-value for value in reversed(self.values)] + self.values
 
     @functools.cached_property
     def sums(self) -> list[int]:
-        """What the windows of the nodes are worth, ascending."""
+        """The sums of the cells' values in the windows of the nodes, ascending."""
         return [sum(self.worth[k : k + self.window]) for k in range(self.others + 1)]
 
     @functools.cached_property
     def gain(self) -> Fraction:
-        """What a report is worth on average to somebody at the high end."""
+        """The mean value of a report from a person at the high end."""
         return (self.exact_inside - self.exact_outside) * self.sums[-1]
 
     @functools.cached_property
     def _edges(self) -> Codes:
-        """Where the nodes stand among the positions of steps."""
+        """The places of the nodes among the positions of steps."""
         return self.grid.steps * np.array(self.sums, dtype=np.int64)
 
     @functools.cached_property
     def _gaps(self) -> Words:
-        """How far it is from each node to the next; nobody stands beyond the last."""
+        """The distances from each node to the next; nobody stands beyond the last."""
         return np.append(np.diff(self._edges), 1).astype(np.uint64)
 
     def _stands(self, steps: Codes) -> tuple[Codes, Codes]:
-        """Return the node at or below each step, and how far beyond it."""
+        """Return the node at or below each step, and the distance beyond it."""
         places = (2 * steps - self.grid.steps) * self.sums[-1]
         nodes = np.searchsorted(self._edges, places, side="right") - 1
         return nodes, places - self._edges[nodes]
 
     def _stand(self, value: object) -> tuple[int, int, int]:
-        """Where one number stands: node, distance beyond it, and from there to the next node."""
+        """Return one number's node, its distance beyond it, and
+        that from there to the next node.
+        """
         nodes, beyond = self._stands(np.array([self.code(value)]))
         return int(nodes[0]), int(beyond[0]), int(self._gaps[nodes[0]])
 
     def probability(self, report: bytes, value: object) -> Fraction:
-        """Return a mixture of the laws at two nodes."""
+        """Return the mixture of the probabilities at two nodes."""
         node, beyond, gap = self._stand(value)
         cell = int.from_bytes(report, "little")
         near = gap * (node <= cell < node + self.window)
@@ -134,11 +136,11 @@ class Window(MeanMechanism, WindowedResponse, CountedIntegers):
         return self.exact_outside + (self.exact_inside - self.exact_outside) * Fraction(near, gap)
 
     def log_likelihood_ratio(self, reports: Reports, first: object, second: object) -> Vector:
-        """By the probabilities, which are more than two."""
+        """Return the log-ratio of the probabilities, which take more than two values."""
         return Mechanism.log_likelihood_ratio(self, reports, first, second)
 
     def draw(self, value: object, draws: Draws) -> bytes:
-        """below(gap) of steps beyond a node, to go on to the next; then as near a position."""
+        """Draw below(gap) to go to one of the two nodes beside the step, then near that node."""
         node, beyond, gap = self._stand(value)
         if beyond and draws.below(gap) < beyond:
             node += 1
@@ -151,7 +153,7 @@ class Window(MeanMechanism, WindowedResponse, CountedIntegers):
         return self.privatize_near(nodes, stream)
 
     def moments(self, tally: Tally, reports: int) -> tuple[float, float]:
-        """Return the mean of what the cells are worth, stretched."""
+        """Return mean and variance of the cells' values, stretched to the range."""
         counts = [int(count) for count in tally]
         first = Fraction(sum(map(int.__mul__, self.worth, counts)), reports)
         second = Fraction(sum(w * w * n for w, n in zip(self.worth, counts, strict=True)), reports)
@@ -161,7 +163,7 @@ class Window(MeanMechanism, WindowedResponse, CountedIntegers):
 
     @functools.cached_property
     def _at_nodes(self) -> tuple[Vector, Vector]:
-        """Where the nodes stand from -1 to 1, and the second moment of an estimate at each."""
+        """The places of the nodes from -1 to 1, and the second moment of an estimate at each."""
         squares = [value * value for value in self.worth]
         everywhere = self.exact_outside * sum(squares)
         more = self.exact_inside - self.exact_outside
@@ -177,7 +179,7 @@ class Window(MeanMechanism, WindowedResponse, CountedIntegers):
 
     @property
     def worst_variance(self) -> float:
-        """At a node, or between two where half the slope of the second moment stands."""
+        """The variance at a node, or between two where half the second moment's slope stands."""
         at, seconds = self._at_nodes
         turns = np.clip(np.diff(seconds) / np.diff(at) / 2, at[:-1], at[1:])
         worst = self.variance(self.grid.middle + self.grid.span / 2 * np.append(turns, at))
@@ -185,13 +187,13 @@ class Window(MeanMechanism, WindowedResponse, CountedIntegers):
 
     @property
     def least_variance(self) -> float:
-        """At a node: between two it is larger."""
+        """The variance at a node: between two it is larger."""
         return float(self.variance(self.grid.middle + self.grid.span / 2 * self._at_nodes[0]).min())
 
 
 def below_each(stream: Stream, bounds: Words) -> Words:
-    """Return a uniform integer below each of these bounds,
-    which are at most 2^32: as `Stream.below`.
+    """Return a uniform integer below each of `bounds`, at most
+    2^32, by the rule of `Stream.below`.
     """
     words, half = stream.words(bounds.size), np.uint64(32)
     low = (words & np.uint64(0xFFFFFFFF)) * bounds >> half
@@ -204,7 +206,7 @@ def below_each(stream: Stream, bounds: Words) -> Words:
 
 
 def checked_values(values: object) -> list[int]:
-    """What the upper half of the cells are worth, as a contract says it."""
+    """Return the values of the upper half of the cells, as a contract writes them."""
     plain = isinstance(values, (list, tuple)) and 1 <= len(values) <= MOST_VALUES
     kept = list(values) if plain and isinstance(values, (list, tuple)) else []
     whole = bool(kept) and all(type(one) is int for one in kept)
@@ -224,6 +226,6 @@ def tables() -> Mapping[float, tuple[int, list[int]]]:
 
 
 def table_for(epsilon: float) -> tuple[int, list[int]]:
-    """Return the window and the values of the next table above, or of the last."""
+    """Return the window and the values of the table for `epsilon`: the next above, or the last."""
     last = max(tables())
     return tables()[min((made for made in tables() if made >= epsilon), default=last)]

@@ -51,7 +51,7 @@ def sum_variance(oracle: SubsetSelection, cells: int) -> Fraction:
 def _two(parts: Parts, epsilon: float) -> tuple[Fraction, Fraction, Fraction]:
     rows, columns = parts.sizes
     whole = SubsetSelection(domain=rows * columns, epsilon=epsilon)
-    # How much of what asking it alone tells of a margin a report of the pair does.
+    # The information about a margin in a report of the pair, over that in one of the margin.
     told = [
         sum_variance(SubsetSelection(domain=own, epsilon=epsilon), 1) / sum_variance(whole, other)
         for own, other in ((rows, columns), (columns, rows))

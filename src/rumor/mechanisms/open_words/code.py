@@ -228,8 +228,8 @@ class PrefixCode:
     def read(self, bits: int, length: int) -> str | None:
         """Return the text of bits that `write` gave, with or without bits behind the end mark.
 
-        Where there is no end mark, as much of the text as the bits decide. None where no text
-        is written so.
+        Without an end mark, the result is as much of the text as the bits decide. None if no text
+        has these bits.
         """
         symbols = {(size, word): symbol for symbol, (word, size) in self.words.items()}
         text, place = "", 0
@@ -271,7 +271,7 @@ class PrefixCode:
     def bits_per_character(self) -> tuple[float, float]:
         """Return the mean and the variance of the bits of a character, in texts that suit the code.
 
-        Those are texts whose symbols come as often as their lengths are short for: 2^-length.
+        A text suits the code if each symbol has the frequency 2^-length.
         """
         total = mean = square = 0.0
         for symbol, (_, size) in self.words.items():

@@ -36,7 +36,7 @@ COHORTS = 256
 _WEIGHT = 20
 _DECAY = 0.75
 _WHOLE = 0.7
-# Levels of the same weight where nothing is said: a third of all, and three at least. Frequent
+# Levels of equal weight if `typical` is not given: a third of all levels, at least three. Frequent
 # words have about twenty bits in any script that its code suits.
 _EVEN_PART = 3
 _EVEN_LEAST = 3
@@ -64,8 +64,8 @@ def levels_for(
 ) -> tuple[int, ...]:
     """Return the weights of levels for words of up to `longest` characters, typically of `typical`.
 
-    There is room for each word of `fits`, however long it is. Where one takes more than all levels
-    have, the levels up to its end have the same weight: each of its bits must be found.
+    The levels have room for each word of `fits`, however long it is. If a word takes more bits than
+    all levels have, the levels up to its end have equal weight: each of its bits must be found.
     """
     mean, _ = code.bits_per_character()
     depth = min(MAX_LEVELS - 1, max(1, math.ceil(_most_bits(code, longest) / step)))
@@ -108,8 +108,8 @@ def _step_of_one_length(code: PrefixCode, length: int) -> int:
     """Return the bits of a level for words of one length: at most
     fifteen, in few equally full levels.
 
-    Where a code writes some words of this length with many more bits than most, those that have
-    few are better tested by many levels, as words of any length are.
+    If a code writes some words of this length with many more bits than most words, many levels are
+    better, as for words of any length: the words with few bits are tested more often.
     """
     if not _alike(code):
         return STEP

@@ -56,9 +56,9 @@ MAX_BUCKETS = 1 << 16
 # Weights are small whole numbers, since a level is one draw below their sum.
 MAX_WEIGHT = 1 << 10
 MAX_COUNTERS = 1 << 24
-# Where nothing else is said, a table of counters is held to this.
+# The most counters of a tally if the number of cohorts is chosen by default.
 _USUAL_COUNTERS = 1 << 22
-# What a person is told of a word that is too long, or that the code cannot write.
+# The sentence shown for a word that is too long, or that the code cannot write.
 UNNAMED = "the word does not fit this question: it is counted, and will not be named"
 
 
@@ -67,7 +67,7 @@ class OpenWords(CountedIntegers, PermanentAnswers):
 
     name = "open-words"
     kind = "words"
-    # All of them at the level that alone decides the share of a word of the greatest length.
+    # All fakes answer at the one level that decides the share of a word of the greatest length.
     _poisoning_target = PoisoningTarget("a word")
 
     def __init__(

@@ -45,17 +45,17 @@ from rumor.mechanisms.support import Score, centred_score
 
 MAX_POINTS = 1 << 24
 _LARGEST_FIELD = math.isqrt(MAX_POINTS)
-# Of fields whose noise is so nearly the least, the one that is counted fastest, unless the least is
-# itself so far above what is best for very many values; and what counting may take, field times
-# points: a few seconds.
+# The field is the one counted fastest among those whose noise is within the first factor of the
+# least, unless the least exceeds the limit for many values by the second factor. The third number
+# bounds field times points, and so counting to a few seconds.
 _NEARLY, _FAR, _MOST_WORK = 1.008, 1.012, 1 << 30
-# Points for each value, at most: where even more would have less noise, other oracles have least.
+# The most points for each value: if still more points lower the noise, other oracles are better.
 _MOST_EACH = 16
 # Rows drawn at a time: their coordinates stay in the second-level cache.
 _CHUNK = 1 << 13
-# Counts of so many points are remembered: estimators ask for those of one tally again and again.
+# Counts of at least this many points are cached: estimators ask repeatedly for those of one tally.
 _MANY = 1 << 16
-# Counts of so few are a product with the matrix itself.
+# Counts of at most this many points are a product with the matrix itself.
 _FEW = 200
 # Supports of points by values that are held at a time.
 _CELLS = 1 << 22
@@ -79,7 +79,9 @@ class Projective(CountedIntegers, FrequencyOracle):
         field: int | None = None,
         labels: Sequence[str] | None = None,
     ) -> None:
-        """`field` is a prime; by default one with nearly the least variance."""
+        """Make projective response with the prime `field`; by
+        default one with nearly least variance.
+        """
         super().__init__(domain, labels)
         power = exact.exp(exact.checked_epsilon(epsilon))
         self._load_shape(best_field(self.domain, float(power)) if field is None else field)
@@ -100,8 +102,8 @@ class Projective(CountedIntegers, FrequencyOracle):
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
-        """Return the fewest points, all of them used, some, four
-        dimensions, and more than a byte.
+        """Return instances with the fewest points, four dimensions,
+        two bytes, and unused points.
         """
         return [
             cls(domain=2, epsilon=1.0, field=2),
@@ -115,7 +117,7 @@ class Projective(CountedIntegers, FrequencyOracle):
 
     @functools.cached_property
     def exact_miss(self) -> Fraction:
-        """Hyperplanes of two values meet in as many points, whichever they are."""
+        """The chance that another value is supported, which is equal for all pairs of values."""
         space, hit = self.space, self.exact_hit
         own, rest = Fraction(space.common, space.supporting), space.supporting - space.common
         return own * hit + rest * (1 - hit) / space.others
@@ -128,7 +130,7 @@ class Projective(CountedIntegers, FrequencyOracle):
 
     @property
     def dispersion(self) -> float:
-        """The points that two values share, over what independence would give."""
+        """The number of points that two values share, over that under independence."""
         return self.space.points * self.space.common / self.space.supporting**2
 
     @property
@@ -137,7 +139,7 @@ class Projective(CountedIntegers, FrequencyOracle):
         return self.space.points
 
     def supports(self, points: Codes, code: int) -> NDArray[np.bool_]:
-        """Return whether each of these points supports a value."""
+        """Return whether each of `points` supports `value`."""
         (own, _), (theirs, _) = (self.space.vectors(which) for which in (np.array([code]), points))
         both = zip(self.space.coordinates(theirs), self.space.coordinates(own), strict=True)
         product = sum((u * v for u, v in both), 0 * points)
@@ -151,13 +153,13 @@ class Projective(CountedIntegers, FrequencyOracle):
         return (1 - self.exact_hit) / self.space.others
 
     def log_likelihood_ratio(self, reports: Reports, first: object, second: object) -> Vector:
-        """Return the odds, where a report supports one of the two values and not the other."""
+        """Return +-ln(odds) for each report that supports one of the two values alone, else 0."""
         points = from_little_endian(reports)
         near = [self.supports(points, self.code(value)) for value in (first, second)]
         return (near[0].astype(np.float64) - near[1]) * math.log(self.odds)
 
     def draw(self, value: object, draws: Draws) -> bytes:
-        """coin(inside): below(s), a point of t - 1 dimensions; otherwise below(q^(t-1)), a vector.
+        """Draw coin(inside): below(s), t - 1 dimensions; otherwise below(q^(t-1)), a vector.
 
         Its coordinates are put around the place p of the value's last coordinate, which is 1, and
         coordinate p is what makes the product with the value 0 (inside) or 1 modulo q. The report
@@ -189,10 +191,9 @@ class Projective(CountedIntegers, FrequencyOracle):
         return _remembered(self.space, tally)[: self.domain]
 
     def group_score(self, tally: Tally, reports: int, members: NDArray[np.intp]) -> Score:
-        """Return a mean whose square is observed.
+        """Return the score of a group: a mean whose square is observed.
 
-        Which hyperplanes go together depends on the group, and the tally, which counts points,
-        knows.
+        Which hyperplanes meet depends on the group, and the tally of points shows it.
         """
         part, gain = members.size / self.domain, self.gain
         weight = np.full(self.domain, -part)
@@ -203,9 +204,9 @@ class Projective(CountedIntegers, FrequencyOracle):
         return centred_score(mean, gain, part, square, square, ends)
 
     def covariance(self, frequencies: Vector, reports: int) -> Vector:
-        """From all points: how often two values are supported together depends on who else is.
+        """Return the covariance from all points, as joint support depends on all frequencies.
 
-        A person on the line through two values supports both with every point that does.
+        A person whose value is on the line through two values supports both with each such point.
         """
         gain = self.gain
         likely = self.hit / self.space.supporting
@@ -222,7 +223,7 @@ class Projective(CountedIntegers, FrequencyOracle):
         return np.asarray((both - np.outer(support, support)) / (reports * gain**2))
 
     def _spread(self, h: Vector) -> Vector:
-        """For every point the total of h over the values that it supports: a symmetric matrix."""
+        """Return, for every point, the total of h over its values: a symmetric matrix times h."""
         padded = np.zeros(self.alphabet)
         padded[: self.domain] = h
         return np.asarray(incidence(self.space, padded))
@@ -246,9 +247,7 @@ _last: tuple[Space, Tally, Tally] | None = None
 
 
 def _remembered(space: Space, tally: Tally) -> Tally:
-    """Return the incidence of a tally; that of a large one is
-    worked out once where it comes again.
-    """
+    """Return the incidence of a tally, kept for a large one that comes again."""
     global _last
     kept = _last
     if kept is not None and kept[0] == space and np.array_equal(kept[1], tally):
@@ -263,7 +262,7 @@ def _remembered(space: Space, tally: Tally) -> Tally:
 
 
 def incidence(space: Space, weights: NDArray[Any]) -> NDArray[Any]:
-    """For each point v, the sum of the weights of all points u with <u, v> = 0."""
+    """Return, for each point v, the sum of the weights of all points u with <u, v> = 0."""
     if space.points <= _FEW:
         return np.asarray(matrix(space) @ weights).astype(weights.dtype)
     return swept(space, weights)
@@ -277,7 +276,7 @@ def matrix(space: Space) -> NDArray[np.int64]:
 
 
 def swept(space: Space, weights: NDArray[Any]) -> NDArray[Any]:
-    """Return the product without the matrix, in time (t - 2) q K.
+    """Return the product with the matrix, without the matrix, in time (t - 2) q K.
 
     Points u with a last coordinate of 1 are vectors u' of one dimension less, where <u', v'> must
     be -1 or 0 (by v's last coordinate); the others are points of one dimension less themselves.
@@ -306,7 +305,7 @@ def swept(space: Space, weights: NDArray[Any]) -> NDArray[Any]:
 
 
 def _scaled(field: int, digits: int, factor: int) -> Codes:
-    """Return the vectors of so many digits, each multiplied by a factor."""
+    """Return the vectors of `digits` digits, each multiplied by a factor."""
     scaled, one = np.zeros(1, dtype=np.int64), factor * np.arange(field) % field
     for _ in range(digits):
         scaled = (scaled[:, None] * field + one).ravel()
@@ -314,7 +313,7 @@ def _scaled(field: int, digits: int, factor: int) -> Codes:
 
 
 def _hyperplanes(space: Space, weights: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """For each vector v, the sums of the weights of vectors u with <u, v> = -1, and with 0.
+    """Return, for each vector v, the sums of the weights of vectors u with <u, v> = -1, and with 0.
 
     v is L times a vector w whose first coordinate that is not 0 is 1, and <u, w> = -1 / L then.
     """
@@ -335,7 +334,7 @@ def _hyperplanes(space: Space, weights: NDArray[Any]) -> tuple[NDArray[Any], NDA
 
 
 def _planes(table: NDArray[Any], q: int, digits: int) -> NDArray[Any]:
-    """Row r, column w: the sum over vectors u with u_0 + <rest of u, w> = r modulo q.
+    """Return in row r, column w the sum over vectors u with u_0 + <rest of u, w> = r modulo q.
 
     One coordinate after the other: with z the sum so far and a the next coordinate of u, which
     gives way to b, that of w, Y[z, b] = sum over a of X[z - a b, a].
@@ -360,7 +359,7 @@ def _planes(table: NDArray[Any], q: int, digits: int) -> NDArray[Any]:
 
 @functools.cache
 def primes() -> tuple[int, ...]:
-    """Fields that there are spaces of three dimensions for, ascending."""
+    """Return the fields that have a space of three dimensions, ascending."""
     sieve = np.ones(_LARGEST_FIELD + 1, dtype=bool)
     sieve[:2] = False
     for number in range(2, math.isqrt(_LARGEST_FIELD) + 1):
@@ -370,7 +369,7 @@ def primes() -> tuple[int, ...]:
 
 @functools.lru_cache(maxsize=256)
 def best_field(domain: int, power: float) -> int:
-    """Return the field that is counted fastest, of those whose noise is nearly the least."""
+    """Return the field that is counted fastest, among those whose noise is nearly the least."""
     spaces = [Space.holding(domain, field) for field in primes()]
     most = min(MAX_POINTS, _MOST_EACH * domain)
     small = (space for space in spaces if space.points <= most)

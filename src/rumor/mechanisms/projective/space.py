@@ -23,7 +23,7 @@ class Space:
 
     @classmethod
     def holding(cls, domain: int, field: int) -> Space:
-        """With the fewest dimensions, from 3, that have a point for each value."""
+        """Return the space of fewest dimensions, from 3, that has a point for each value."""
         dimensions = 3
         while points_of(field, dimensions) < domain:
             dimensions += 1
@@ -31,22 +31,22 @@ class Space:
 
     @functools.cached_property
     def points(self) -> int:
-        """K: how many there are."""
+        """The number K of points."""
         return points_of(self.field, self.dimensions)
 
     @functools.cached_property
     def supporting(self) -> int:
-        """s: how many lie on one hyperplane."""
+        """The number s of points on one hyperplane."""
         return points_of(self.field, self.dimensions - 1)
 
     @functools.cached_property
     def common(self) -> int:
-        """c: how many lie on two of them."""
+        """The number c of points on two hyperplanes."""
         return points_of(self.field, self.dimensions - 2)
 
     @functools.cached_property
     def others(self) -> int:
-        """How many lie outside of one hyperplane."""
+        """The number of points outside of one hyperplane."""
         return int(self.field ** (self.dimensions - 1))
 
     def vectors(self, points: Codes) -> tuple[Codes, Codes]:
@@ -70,11 +70,11 @@ class Space:
 
     @functools.cached_property
     def inverses(self) -> Codes:
-        """1/x modulo q for each x; 0 for 0."""
+        """The inverses 1/x modulo q for each x, with 0 for 0."""
         return np.array([0, *(pow(x, -1, self.field) for x in range(1, self.field))])
 
     def number(self, vector: Sequence[Codes]) -> Codes:
-        """Return which point each vector, none of them 0, is a multiple of."""
+        """Return the number of the point that each vector, none of them 0, is a multiple of."""
         q, last, scale = self.field, np.zeros_like(vector[0]), np.zeros_like(vector[0])
         for place, coordinate in enumerate(vector):
             last[coordinate != 0] = place
@@ -90,7 +90,7 @@ class Space:
         return np.asarray(starts[last] + code // shift[last])
 
     def answers(self, codes: Codes, inside: NDArray[np.bool_], picks: Codes) -> Codes:
-        """Return the points that picks stand for: `Projective.draw` says how."""
+        """Return the points that `picks` stand for, by the rule of `Projective.draw`."""
         t, hyperplane = self.dimensions, Space(self.field, self.dimensions - 1)
         vectors, place = self.vectors(codes)
         near, _ = hyperplane.vectors(np.where(inside, picks, 0))
@@ -102,12 +102,12 @@ class Space:
             if 0 < i < t - 1:
                 other = np.where(i < place, free[i], other)
             given.append(other)
-            # At the place itself, where its own coordinate is 1, nothing is given yet.
+            # The place itself has the coordinate 1, and no digit is given for it.
             sums += np.where(place == i, 0, mine * other)
         fitting = (np.where(inside, 0, 1) - sums) % self.field
         return self.number([np.where(place == i, fitting, each) for i, each in enumerate(given)])
 
 
 def points_of(field: int, dimensions: int) -> int:
-    """Return how many points so many dimensions have."""
+    """Return the number of points in a space of `dimensions` dimensions."""
     return int((field**dimensions - 1) // (field - 1))

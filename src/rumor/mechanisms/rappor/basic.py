@@ -47,7 +47,8 @@ class BasicRappor(BitPerValue, PermanentBits):
         epsilon: float | None = None,
         labels: Sequence[str] | None = None,
     ) -> None:
-        """`f` is the permanent noise, `p` and `q` the chances of reporting a 0 and a 1 as 1.
+        """Make basic RAPPOR: `f` is the permanent noise, `p` and `q`
+        the chances of 1 for a 0 and a 1.
 
         An `epsilon` is a ceiling on the loss of one report that they must keep.
         """
@@ -74,7 +75,7 @@ class BasicRappor(BitPerValue, PermanentBits):
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
-        """Both stages, and each on its own."""
+        """Return instances with both stages, and with each stage alone."""
         return [
             cls(domain=3, f=0.5, p=0.5, q=0.75),
             cls(domain=2, f=0.25, p=0, q=1),
@@ -101,7 +102,7 @@ class BasicRappor(BitPerValue, PermanentBits):
         return self.noise.permanent_loss(2)
 
     def draw(self, value: object, draws: Draws) -> bytes:
-        """The permanent bits, then the report, both from one stream."""
+        """Draw the permanent bits, then the report, both from one stream."""
         settled = self.noise.settle(1 << self.code(value), self.domain, draws)
         return self.noise.report(settled, self.domain, draws).to_bytes(self.width, "little")
 
@@ -111,7 +112,7 @@ class BasicRappor(BitPerValue, PermanentBits):
         return settled.to_bytes(self.width, "little")
 
     def report_permanent(self, settled: bytes, *, random: RandomSource | None = None) -> bytes:
-        """Return the bits with fresh noise."""
+        """Return the permanent bits with fresh noise."""
         bits, fresh = int.from_bytes(settled, "little"), (random or System()).draws()
         return self.noise.report(bits, self.domain, fresh).to_bytes(self.width, "little")
 

@@ -35,7 +35,7 @@ MAX_COUNTERS = 1 << 24
 
 @dataclass(frozen=True)
 class BloomFilter:
-    """Which bits a word sets, in each of a number of cohorts."""
+    """The map from a word to the bits that it sets, in each of a number of cohorts."""
 
     bits: int
     hashes: int
@@ -63,7 +63,7 @@ class BloomFilter:
         return int.from_bytes(digest[:8], "little"), int.from_bytes(digest[8:16], "little")
 
     def positions(self, word: str, cohort: int) -> list[int]:
-        """Return the bit of each hash, one after the other; they may coincide."""
+        """Return the bit that each hash sets, one after the other; bits may coincide."""
         s0, s1 = self.seed(word)
         first = s1 + cohort * self.hashes
         return [mix64(s0 ^ mix64(first + i)) & (self.bits - 1) for i in range(self.hashes)]

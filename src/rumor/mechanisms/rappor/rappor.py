@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 _CHUNK_BYTES = 1 << 17
 # Own bits whose table of reports is written out, with a row for each two numbers of them.
 _MOST_TABLED = 12
-# The shape of the filter, by our names and by those of the paper; and what the paper used.
+# The shape of the filter, by our names and by those of the paper; and the paper's numbers.
 _SHAPE_NAMES = (("bits", "k"), ("hashes", "h"), ("cohorts", "m"))
 _USUAL_SHAPE = (128, 2, 64)
 
@@ -124,7 +124,7 @@ class Rappor(PermanentBits):
         h: int | None = None,
         m: int | None = None,
     ) -> Self:
-        """Both stages, with the parameters that the paper used for strings by default."""
+        """Return RAPPOR with both stages, by default with the paper's parameters for strings."""
         bits, hashes, cohorts = _filter_shape((bits, hashes, cohorts), (k, h, m), _USUAL_SHAPE)
         return cls(bits=bits, hashes=hashes, cohorts=cohorts, f=f, p=p, q=q, key=key)
 
@@ -149,20 +149,24 @@ class Rappor(PermanentBits):
     def basic(
         *, labels: int | Sequence[str], f: float = 0.5, p: float = 0.5, q: float = 0.75
     ) -> BasicRappor:
-        """Return a known, small set of answers: each label has a bit of its own."""
+        """Return basic RAPPOR for a known, small set of answers:
+        each label has a bit of its own.
+        """
         from rumor.mechanisms.rappor.basic import BasicRappor
 
         return BasicRappor(domain=labels, f=f, p=p, q=q)
 
     @staticmethod
     def basic_one_time(*, labels: int | Sequence[str], f: float) -> BasicRappor:
-        """Return a bit for each label, randomised once by the permanent response, and sent."""
+        """Return basic RAPPOR whose bits are randomised once, by
+        the permanent response, and sent.
+        """
         from rumor.mechanisms.rappor.basic import BasicRappor
 
         return BasicRappor(domain=labels, f=f, p=0, q=1)
 
     def parameters(self) -> dict[str, Json]:
-        """Shape of the filter, its key in hexadecimal, and the thresholds."""
+        """Return the shape of the filter, its key in hexadecimal, and the thresholds."""
         return {
             "bits": self.bits,
             "hashes": self.hashes,
@@ -184,7 +188,9 @@ class Rappor(PermanentBits):
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
-        """Both stages, one of them, overlapping filters, several cohorts."""
+        """Return instances with both stages, one of them,
+        overlapping filters, and several cohorts.
+        """
         return [
             cls(bits=4, hashes=1, cohorts=1, f=0.5, p=0.5, q=0.75, key=b"laws"),
             cls(bits=4, hashes=2, cohorts=3, f=0.5, p=0.25, q=0.75, key=b"laws"),
@@ -193,7 +199,7 @@ class Rappor(PermanentBits):
         ]
 
     def inputs(self) -> Sequence[object]:
-        """Some words, enough that filters differ as much as they can."""
+        """Return some words, enough that filters differ as much as they can."""
         return [f"word {i}" for i in range(24)]
 
     def __repr__(self) -> str:
@@ -205,7 +211,7 @@ class Rappor(PermanentBits):
 
     @functools.cached_property
     def _difference(self) -> tuple[int, int]:
-        """How two filters can differ most: (only in the first, only in the second)."""
+        """The largest difference of two filters: bits only in the first, and only in the second."""
         more = min(self.hashes, self.bits)
         less = min(self.hashes, self.bits - more)
         p, q = self.noise.exact_p_star, self.noise.exact_q_star
@@ -214,12 +220,12 @@ class Rappor(PermanentBits):
 
     @property
     def p_star(self) -> float:
-        """P(report 1 | the word does not set the bit)."""
+        """The chance p* that a bit is reported as 1 if the word does not set it."""
         return float(self.noise.exact_p_star)
 
     @property
     def q_star(self) -> float:
-        """P(report 1 | the word sets the bit)."""
+        """The chance q* that a bit is reported as 1 if the word sets it."""
         return float(self.noise.exact_q_star)
 
     @functools.cached_property
@@ -228,9 +234,9 @@ class Rappor(PermanentBits):
         return self.noise.loss(*self._difference)
 
     def blanket(self) -> Blanket:
-        """Return the blanket of one report: bits, as many of them a word's own as there are hashes.
+        """Return the blanket of one report, with at most `hashes` bits of a word's own.
 
-        Of very many hashes the table is too long to be worth it, and epsilon alone counts.
+        With many hashes the table would be too long, and the blanket follows from epsilon alone.
         """
         own, noise = min(self.hashes, self.bits), self.noise
         if own > _MOST_TABLED:
@@ -249,7 +255,7 @@ class Rappor(PermanentBits):
         return self.noise.permanent_loss(sum(self._difference))
 
     def epsilon_for_values(self, values: int, reports: int | None = None) -> float:
-        """Return the loss of someone whose word took so many values in turn.
+        """Return the loss of a person whose word took `values` values in turn.
 
         Every value has a permanent answer of its own, and their losses add up; `reports` is
         how many were made of each, any number by default.
@@ -267,13 +273,13 @@ class Rappor(PermanentBits):
         return max(self.noise.loss_after(reports, *way) for way in ways)
 
     def expected_loss(self, reports: int = 1) -> float:
-        """What an attacker learns on average (Kullback-Leibler), the worst pair of words."""
+        """Return an attacker's mean gain (Kullback-Leibler) for the worst pair of words."""
         first, second = self._difference
         ways = [(first, second), (second, first)]
         return max(self.noise.expected_loss(reports, *way) for way in ways)
 
     def identity(self, value: object) -> str:
-        """Return the word, in normal form."""
+        """Return the word in normal form."""
         return super().identity(_word(value))
 
     # Reports
@@ -297,7 +303,7 @@ class Rappor(PermanentBits):
         )
 
     def _split(self, report: bytes) -> tuple[int, int]:
-        """Cohort and bits of a report, as integers."""
+        """Return cohort and bits of a report, as integers."""
         return (
             int.from_bytes(report[: self._head], "little"),
             int.from_bytes(report[self._head :], "little"),
@@ -333,7 +339,7 @@ class Rappor(PermanentBits):
     def log_likelihood_ratio(
         self, reports: Reports, first: object, second: object
     ) -> NDArray[np.float64]:
-        """Every bit that only one of the two words sets speaks for it or against it."""
+        """Return the sum over the bits that only one of the two words sets."""
         which = self._cohorts(reports)
         p, q = self.p_star, self.q_star
         up, down = math.log(q / p), math.log((1 - q) / (1 - p))
@@ -347,11 +353,16 @@ class Rappor(PermanentBits):
         return out
 
     def _fake_gain(self, reports: int, fakes: int) -> float:
-        """Return the word's bits set and all others clear, each other word left alone."""
+        """Return the gain if fakes set the word's bits and clear all others.
+
+        The estimate of each other word is left alone.
+        """
         return fakes / reports / float(self.noise.exact_q_star - self.noise.exact_p_star)
 
     def bit_shape(self) -> BitShape:
-        """Return the filter, behind the cohort; a word sets up to `hashes` bits of it."""
+        """The shape of the reports: the filter behind the cohort; a
+        word sets up to `hashes` bits.
+        """
         own = min(self.hashes, self.bits)
         return BitShape(self.bits, own, self.p_star, self.q_star, self._head)
 
@@ -361,8 +372,8 @@ class Rappor(PermanentBits):
         return RapporAudit(self)
 
     def differing_bits(self, heads: Reports, first: object, second: object) -> NDArray[np.int8]:
-        """Return the bits that one of the two words sets in a
-        person's cohort, behind the cohort's own.
+        """Return the bits of the report that one of the two words
+        alone sets in a person's cohort.
         """
         cohorts = self._cohorts(heads)
         table = np.zeros((self.cohorts, 8 * self.width), dtype=np.int8)
@@ -374,20 +385,20 @@ class Rappor(PermanentBits):
         return np.asarray(table[cohorts])
 
     def draw(self, value: object, draws: Draws) -> bytes:
-        """below(cohorts), then the permanent bits, then the report, all from one stream."""
+        """Draw below(cohorts), then the permanent bits, then the report, all from one stream."""
         cohort = draws.below(self.cohorts)
         filter_bits = int.from_bytes(self.bloom.filter(_word(value), cohort), "little")
         settled = self.noise.settle(filter_bits, self.bits, draws)
         return self._join(cohort, self.noise.report(settled, self.bits, draws))
 
     def draw_permanent(self, value: object, *, person: Keyed, noise: Keyed) -> bytes:
-        """Return the cohort, which ignores the value, and the permanent bits."""
+        """Draw the cohort, which ignores the value, and the permanent bits."""
         cohort = person.extend("cohort", self.cohorts).draws().below(self.cohorts)
         filter_bits = int.from_bytes(self.bloom.filter(_word(value), cohort), "little")
         return self._join(cohort, self.noise.settle(filter_bits, self.bits, noise.draws()))
 
     def report_permanent(self, settled: bytes, *, random: RandomSource | None = None) -> bytes:
-        """Return the cohort as it is, the bits with fresh noise."""
+        """Return the cohort unchanged and the bits with fresh noise."""
         cohort, bits = self._split(settled)
         fresh = (random or System()).draws()
         return self._join(cohort, self.noise.report(bits, self.bits, fresh))
@@ -428,11 +439,13 @@ class Rappor(PermanentBits):
 
     @property
     def tally_size(self) -> int:
-        """For each cohort, how many reports, and how many with each bit set."""
+        """The number of counters: for each cohort one for its reports and one for each bit."""
         return self.cohorts * (self.bits + 1)
 
     def consistent(self, tally: Tally, reports: int) -> bool:
-        """Cohorts make up the reports, and no bit is set more often than its cohort reported."""
+        """Return whether the cohorts add up to the reports and no
+        bit exceeds its cohort's number.
+        """
         if not super().consistent(tally, reports):
             return False
         table = tally.reshape(self.cohorts, self.bits + 1)
@@ -467,12 +480,12 @@ class RapporAudit(Audit[Rappor]):
     """Words, for an audit."""
 
     def pairs_to_compare(self) -> Sequence[tuple[object, object]]:
-        """Return the words whose filters have no bit in common in most cohorts."""
+        """Return the two words whose filters have no bit in common in most cohorts."""
         pairs = itertools.combinations([str(value) for value in self.mechanism.inputs()], 2)
         return [max(pairs, key=lambda pair: self._apart(*pair))]
 
     def _apart(self, word: str, other: str) -> int:
-        """In how many cohorts two words have no bit in common."""
+        """Return the number of cohorts in which two words have no bit in common."""
         bloom = self.mechanism.bloom
         filters = (
             (bloom.filter(word, cohort), bloom.filter(other, cohort))

@@ -1,4 +1,4 @@
-"""Answers that have an order: labels from the least to the most, or a range cut into bins.
+"""Ordered answers: labels from the least to the most, or a range cut into bins.
 
 Either way an answer is a position 0..D-1, and position x covers the stretch from x to x + 1 of a
 line of length D. `at` says what a point of that line is worth: the middle of a position is what
@@ -28,16 +28,16 @@ from rumor.core.types import Codes, Vector
 from rumor.core.typing import override
 
 MIN_POSITIONS, MAX_POSITIONS = 2, 4096
-# Positions of so many a law looks at one by one; of more, at a spread of them.
+# The most positions that laws enumerate one by one; of more, they take a spread.
 _FEW = 64
-# Whole numbers that are each a position of their own, at most, and bins where they are not.
+# The most whole numbers with a position each, and the number of bins of any other range.
 _WHOLE, _BINS = 1024, 250
-# How far a mark may lie from the beginning of a bin, in bins: what doubles make of decimals.
+# How far a round number may lie from the beginning of a bin, in bins: the rounding of doubles.
 _EXACT = 1e-6
 
 
 class Scale(abc.ABC):
-    """Positions in their order, and what answers stand at which of them."""
+    """Positions in their order, and the answers that belong to each of them."""
 
     domain: int
     """How many positions there are."""
@@ -61,49 +61,51 @@ class Scale(abc.ABC):
 
     @abc.abstractmethod
     def inputs(self) -> Sequence[object]:
-        """Answers, one of each position, or a spread of them where there are many."""
+        """Return an answer for each position, or for a spread of positions if there are many."""
 
     @abc.abstractmethod
     def names(self) -> Sequence[str]:
-        """What the positions are called."""
+        """Return the names of the positions."""
 
     @abc.abstractmethod
     def parameters(self) -> dict[str, Json]:
-        """What a contract says of the scale."""
+        """Return the scale as a contract writes it."""
 
     @property
     @abc.abstractmethod
     def said(self) -> str:
-        """What a person may answer, in words."""
+        """The answers that a person may give, in words."""
 
     def notes(self, value: object) -> tuple[str, ...]:
-        """What a person should be told of how an answer was taken."""
+        """Return sentences that say how an answer was taken."""
         return ()
 
     def labelled(self, labels: tuple[str, ...]) -> Scale:
-        """Return a copy whose positions are called by these `labels`."""
+        """Return a copy whose positions have these `labels`."""
         raise InputError("labels are for steps in their order; got them for a range of numbers")
 
     def unlabelled(self) -> Scale:
-        """Return a copy whose positions are known by their number, where they have names."""
+        """Return a copy whose positions are known by their numbers."""
         return self
 
     def marks(self, spacing: float) -> tuple[int, int]:
-        """Round numbers so far apart: how many positions lie between two, and the first of them."""
+        """Return the number of positions between two round numbers
+        `spacing` apart, and the first one.
+        """
         raise InputError(f"round is for a range of numbers; got {format_value(spacing)} for labels")
 
     def stretch(self, first: int, end: int) -> str:
-        """What the positions from one to before another are called together."""
+        """Return the common name of the positions from `first` to before `end`."""
         names = self.names()
         return f"{names[first]} to {names[min(end, self.domain) - 1]}"
 
     def up_to_names(self, positions: Sequence[int]) -> list[str]:
-        """Return what ends the positions: their own names, or where their bins end."""
+        """Return the upper ends of the positions: their own names, or the ends of their bins."""
         names = self.names()
         return [names[i] if self.whole else f"{self.at(i + 1):g}" for i in positions]
 
     def at(self, point: float | NDArray[np.number]) -> Vector:
-        """What a point of the line from 0 to D is worth."""
+        """Return the value of a point of the line from 0 to D."""
         return np.asarray(self.start + self.unit * np.asarray(point, np.float64))
 
     def point(self, value: float) -> float:
@@ -112,14 +114,14 @@ class Scale(abc.ABC):
 
     @functools.cached_property
     def middles(self) -> Vector:
-        """What the middle of each position is worth."""
+        """The values of the middles of the positions."""
         return self.at(np.arange(self.domain) + 0.5)
 
 
 class Steps(Scale):
     """Labels in their order; without labels, the integers 0..D-1.
 
-    Labels that are equally spaced numbers are worth what they say; others their place, from 1.
+    Labels that are equally spaced numbers have their own values; others have their place, from 1.
     """
 
     whole = True
@@ -163,7 +165,7 @@ class Steps(Scale):
         return [str(name) for name in self.inputs()]
 
     def parameters(self) -> dict[str, Json]:
-        """Their number; what they are called stands in the contract's question."""
+        """Return the number of labels; the labels themselves stand in the contract's question."""
         return {"bins": self.domain}
 
     @property
@@ -226,7 +228,9 @@ class Bins(Scale):
         return [np.format_float_positional(end, digits, trim="-") for end in self.edges]
 
     def stretch(self, first: int, end: int) -> str:
-        """From where the first begins to where the last ends, or as whole numbers."""
+        """Return the range of the positions from `first` to before
+        `end`, or the whole numbers in it.
+        """
         if self.whole:
             return super().stretch(first, end)
         ends = self._ends()
@@ -234,11 +238,11 @@ class Bins(Scale):
 
     @property
     def edges(self) -> Vector:
-        """Where bins begin and end."""
+        """The values at which bins begin and end."""
         return self.at(np.arange(self.domain + 1))
 
     def parameters(self) -> dict[str, Json]:
-        """Return the range, its bins, and what becomes of a number outside."""
+        """Return the range, its bins, and the rule for a number outside."""
         said = self.grid.parameters()
         return {"bins": self.domain, "range": said["range"], "outside": said["outside"]}
 
@@ -250,12 +254,15 @@ class Bins(Scale):
         return f"a number from {self.grid.range_text}"
 
     def notes(self, value: object) -> tuple[str, ...]:
-        """Return whether a number was taken as an end of the range."""
+        """Return a sentence if a number was taken as an end of the range."""
         told = "the number lies outside the range and was taken as the nearest end"
         return (told,) if self.grid.is_clipped(value) else ()
 
     def marks(self, spacing: float) -> tuple[int, int]:
-        """Multiples of the spacing must each begin a bin (or be a whole number of its own)."""
+        """Return the number of bins between two multiples of `spacing`, and the first of them.
+
+        Each multiple must begin a bin, or be a whole number with a bin of its own.
+        """
         apart = spacing / self.unit
         first = (math.ceil(self.start / spacing - _EXACT) * spacing - self.start) / self.unit
         middle = 0.5 if self.whole else 0.0
@@ -271,9 +278,7 @@ class Bins(Scale):
 
 
 def scale_of(bins: object, range: Sequence[object] = ()) -> Scale:
-    """Return a scale as a contract writes it: how many
-    positions and, of numbers, range and outside.
-    """
+    """Return the scale that a contract writes: the number of positions, or range and outside."""
     if not range:
         return Steps(checked_size("bins", bins, MIN_POSITIONS, MAX_POSITIONS))
     ends, outside = range
@@ -289,10 +294,10 @@ def wished_scale(
     bins: object = None,
     outside: object = None,
 ) -> Scale:
-    """Return a scale as people ask for it: labels, or the ends of a range and perhaps its bins.
+    """Return the scale of a specification: labels, or the ends of a range and perhaps its bins.
 
-    Unless bins are asked for, each whole number between whole ends is one of its own, as long as
-    there are few; any other range has 250.
+    By default each whole number between whole ends has a bin, as long as they are few; any other
+    range has 250 bins.
     """
     if labels is not None:
         said = {"low": low, "high": high, "bins": bins, "outside": outside}
@@ -316,7 +321,9 @@ def wished_scale(
 
 
 def checked_spacing(value: object) -> float:
-    """Return a distance of round numbers: finite and above 0."""
+    """Return the distance of round numbers if it is finite and
+    above 0, else raise an InputError.
+    """
     with contextlib.suppress(AnswerError):
         number = parse_number(value)
         if 0 < number < math.inf:
@@ -327,7 +334,7 @@ def checked_spacing(value: object) -> float:
 
 
 def _equally_spaced(labels: Sequence[str]) -> tuple[float, float] | None:
-    """Return the first of some numbers and their distance; None where labels are something else."""
+    """Return the first of equally spaced numbers and their distance; None for other labels."""
     try:
         worth = [float(label) for label in labels]
     except ValueError:
