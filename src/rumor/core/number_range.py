@@ -46,7 +46,7 @@ class NumberGrid:
     outside: str
 
     HALF: ClassVar[float] = 0.5
-    """What is added before rounding down: a value goes to the nearest step."""
+    """The number added before rounding down, so that a value goes to the nearest step."""
 
     @property
     def last(self) -> int:

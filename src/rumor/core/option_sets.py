@@ -36,10 +36,10 @@ class RaggedRows:
 
 
 Chosen = NDArray[np.bool_]
-"""Which options each person chose: a row for each."""
+"""The options that each person chose, as a boolean table with a row for each person."""
 
 MARK = "|"
-"""What stands between options in one text, unless something else is said."""
+"""The default separator of options in one text."""
 
 _LISTS = (list, tuple, set, frozenset)
 _RULE = "an answer must be a list of options"

@@ -113,7 +113,7 @@ class CsvFile:
     schema: pa.Schema
     separator: str
     data: bytes | None = None
-    """What it holds, where it is no file."""
+    """The bytes of the table if it does not come from a file."""
 
     @classmethod
     def open(cls, path: Path, data: bytes | None, separator: str | None) -> CsvFile:

@@ -73,19 +73,19 @@ class Mechanism(abc.ABC):
     """A randomiser of one person's value, its privacy and its reports."""
 
     name: ClassVar[str]
-    """What contracts call it."""
+    """The name of the mechanism in contracts."""
     kind: ClassVar[str]
-    """The kind of question that it is made for; others may borrow it."""
+    """The kind of question that the mechanism is made for; other kinds may borrow it."""
     OPTIONS: ClassVar[tuple[str, ...]] = ()
-    """What a collection may say of it beside what its kind says."""
+    """The options of the mechanism in a collection, besides those of its kind."""
     labels: tuple[str, ...] | None = None
-    """What the values (or keys) are called, where they have names."""
+    """The labels of the values (or keys), or None."""
     rounds: int = 1
-    """How many collections, one after the other, ask for one answer; usually one."""
+    """The number of successive collections that ask for one answer; usually one."""
     round: int = 1
-    """Which of those rounds this is."""
+    """The number of this round, from 1."""
     _poisoning_target: ClassVar[PoisoningTarget] = PoisoningTarget("a value")
-    """What fake clients raise."""
+    """The quantity that fake clients move."""
 
     @property
     @abc.abstractmethod
@@ -152,7 +152,7 @@ class Mechanism(abc.ABC):
     def outputs(self, public: bytes = b"") -> Reports:
         """Return every valid report once, in a fixed order (only on small alphabets).
 
-        If reports begin with public randomness (see `publics`), only those that begin with `public`.
+        If reports begin with public randomness (see `publics`), they all begin with `public`.
         """
 
     def publics(self) -> Sequence[bytes]:

@@ -30,13 +30,13 @@ class BitShape(NamedTuple):
 
     bits: int
     own: int
-    """How many bits may be the person's own."""
+    """The most bits that may be the person's own."""
     zero: float
-    """P(1) of a bit that is not."""
+    """The chance of 1 for a bit that is not the person's own."""
     one: float
-    """P(1) of a bit that is."""
+    """The chance of 1 for a bit that is the person's own."""
     head: int = 0
-    """How many bytes stand in front of the bits."""
+    """The number of bytes in front of the bits."""
 
 
 class BitPerValue(FrequencyOracle):

@@ -35,7 +35,7 @@ class BlanketRow(NamedTuple):
 
 
 Pair = tuple[BlanketRow, ...]
-"""How the laws of two values compare with the blanket, in the order in which they are given."""
+"""Two values' distributions compared with the blanket, in the order of the values."""
 
 
 class BlanketPart(NamedTuple):
@@ -43,7 +43,7 @@ class BlanketPart(NamedTuple):
 
     share: Fraction
     pairs: tuple[Pair, ...]
-    """One of them, or a mixture, is at least as easily told apart as any two values here."""
+    """Pairs of which one, or a mixture, is at least as easily told apart as any two values."""
 
 
 @dataclass(frozen=True)

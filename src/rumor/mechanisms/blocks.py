@@ -36,9 +36,9 @@ class BlockReports(LabelledMechanism, DeclaredParameters):
     truth: int
     """The threshold of telling the true state."""
     block: int
-    """How many things are shown."""
+    """The number of things shown."""
     states: int
-    """In how many states they can be together."""
+    """The number of joint states of the things shown."""
 
     @property
     def _integer(self) -> int:

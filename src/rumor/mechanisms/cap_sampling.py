@@ -16,12 +16,12 @@ class Kept:
     """The number of a person's things that a report draws from, with sentences about that limit."""
 
     things: str
-    """Keys or options."""
+    """The word for the things: keys or options."""
     held: str
-    """What people did with them: held or chose."""
+    """The verb for what people did with the things: held or chose."""
     cap: int
     total: int
-    """How many things there are."""
+    """The number of things."""
     shown: int
     """The most things that one report shows, dummies included."""
     may_exceed: bool

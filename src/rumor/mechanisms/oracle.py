@@ -44,14 +44,14 @@ class FrequencyOracle(LabelledDomain, SupportRates, DeclaredParameters):
     kind = "choice"
     _DOMAIN_NAMES = ("domain",)
     _THRESHOLDS: ClassVar[tuple[str, ...]]
-    """The first is that of supporting the person's own value."""
+    """The names of the thresholds; the first is that of supporting the person's own value."""
 
     MIN_DOMAIN: ClassVar[int] = 2
     MAX_DOMAIN: ClassVar[int]
     report_is_value: ClassVar[bool] = False
-    """Whether a report is one of the values: two of a person then make a cell of a table."""
+    """Whether a report is one of the values, so that two reports of a person are a table's cell."""
     FROM_EPSILON: ClassVar[bool] = True
-    """Whether a domain and an epsilon are enough to construct it."""
+    """Whether a domain and an epsilon are enough to construct the oracle."""
 
     def __init__(self, domain: object, labels: Sequence[str] | None = None) -> None:
         values = named_domain(domain, labels)

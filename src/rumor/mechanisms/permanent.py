@@ -31,7 +31,7 @@ class PermanentAnswers(Permanence, Mechanism):
     """
 
     FRESH: ClassVar[tuple[str, ...]] = ()
-    """The parameters of noise that comes afresh on top of a permanent answer."""
+    """The names of the parameters of the fresh noise on top of a permanent answer."""
 
     @property
     @override

@@ -51,9 +51,9 @@ class PoisoningTarget:
 
     what: str
     share: bool = True
-    """Whether it is a share of everybody, and not in a unit of its own."""
+    """Whether the quantity is a share of everybody, and not in a unit of its own."""
     bounded: bool = True
-    """Whether gain and loss are bounds, and not what a plain attack comes to."""
+    """Whether gain and loss are bounds, and not merely the effect of a simple attack."""
 
     def format_change(self, adds: float) -> str:
         """Return the change `adds` in words: shares as percentages, others in their own unit."""
@@ -68,7 +68,7 @@ class Poisoning:
     """How far fake clients can move an estimate, as a mechanism knows it."""
 
     target: PoisoningTarget
-    """What they move."""
+    """The quantity that fakes move."""
     _gain: Callable[[int, int], float]
     _loss: Callable[[int, int], float]
 
@@ -97,7 +97,7 @@ class PoisoningBound:
     loss: float
     target: PoisoningTarget
     share_shift: float | None = None
-    """How far the share that a method shows can be moved either way, where methods fit shares."""
+    """The most that a method's share can be moved either way, if methods fit shares; else None."""
 
     @classmethod
     def for_clients(cls, mechanism: Mechanism, reports: int, clients: int) -> PoisoningBound:

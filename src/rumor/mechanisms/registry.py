@@ -24,12 +24,12 @@ class RegistryEntry:
     """One mechanism, before it is loaded."""
 
     name: str
-    """What contracts call it."""
+    """The name of the mechanism in contracts."""
     module: str
-    """Its file in this folder."""
+    """The module of the mechanism within this folder."""
     class_name: str
     kind: str
-    """The kind of question that it is made for; kinds that extend it have it too."""
+    """The kind of question that the mechanism is made for, and kinds that extend it."""
 
     @property
     def javascript(self) -> str:

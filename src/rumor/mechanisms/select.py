@@ -76,7 +76,7 @@ class SetSelect(SetMechanism):
     _SHAPE_NAMES = OPTIONS
     _THRESHOLDS = ("boost",)
     boost: int
-    """The threshold of a set that holds at least so many own slots."""
+    """The threshold of drawing a set with at least `least` own slots."""
     cap: int
     size: int
     least: int
@@ -304,7 +304,7 @@ class SetSelect(SetMechanism):
         own, size = len(held.intersection(shown)), len(held)
         if size <= self.cap:
             return self._chance(own, size, len(shown))
-        # Of the options, m are kept, and `both` of these are among those shown.
+        # The person keeps m of the options; k of these are among those shown.
         kept = range(max(0, self.cap - (size - own)), min(own, self.cap) + 1)
         ways = [math.comb(own, k) * math.comb(size - own, self.cap - k) for k in kept]
         chances = [self._chance(k, self.cap, len(shown)) for k in kept]

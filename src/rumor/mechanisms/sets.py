@@ -67,7 +67,7 @@ class SetMechanism(LabelledDomain, SupportRates, DeclaredParameters):
     _poisoning_target = PoisoningTarget("an option")
     MIN_DOMAIN: ClassVar[int] = 2
     counted: str
-    """What a summary counts: "options", or "pairs" of them as well."""
+    """The things that a summary counts: "options", or "pairs" of options as well."""
     cap: int
     """The most options of one person that a report draws from."""
 

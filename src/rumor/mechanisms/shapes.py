@@ -47,11 +47,11 @@ class DeclaredParameters(Mechanism):
     """A mechanism whose thresholds, and sizes beside its values, are attributes."""
 
     _DOMAIN_NAMES: ClassVar[tuple[str, ...]]
-    """What a contract says of the values: what `_reopen` takes."""
+    """The names of the parameters that `_load_domain` takes."""
     _SHAPE_NAMES: ClassVar[tuple[str, ...]] = ()
-    """Attributes that a contract says as they are: what `_shape` takes."""
+    """The names of the attributes that `_load_shape` takes from a contract unchanged."""
     _THRESHOLDS: ClassVar[tuple[str, ...]]
-    """Attributes that are thresholds, integers over 2^64."""
+    """The names of the attributes that are thresholds, integers over 2^64."""
 
     @abc.abstractmethod
     def _domain_parameters(self) -> dict[str, Json]:
@@ -99,9 +99,9 @@ class LabelledMechanism(Mechanism):
     """A mechanism whose values (or keys) are numbered, and may be called by labels as well."""
 
     _THINGS: ClassVar[str] = "values"
-    """What is numbered, in words."""
+    """The word for the things that are numbered."""
     _BY_LABEL: ClassVar[tuple[str, ...]] = ("_positions",)
-    """What is worked out from the labels, once, and anew for others."""
+    """The attributes that are computed from the labels, and anew for other labels."""
 
     @property
     @abc.abstractmethod

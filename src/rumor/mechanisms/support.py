@@ -1,7 +1,7 @@
 """Support: reports that support values or options, and the counts that follow for each.
 
 A thing is supported more often by the people who have it. What is learned of each comes from
-these two chances, as a count out of so many trials or as a score of which intervals are made.
+these two chances, as a count out of a number of trials or as a score for intervals.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class ItemCounts:
     dispersion: float
     most: float = 1.0
     reports: float | None = None
-    """The number of reports of which the trials are a random part, if rates are those of the part."""
+    """The number of reports that the trials are a part of, if rates are those of the part."""
 
     @property
     def gain(self) -> float | Vector:

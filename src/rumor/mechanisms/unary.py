@@ -34,7 +34,7 @@ class UnaryEncoding(BitPerValue):
     own: int
     """The threshold of setting the person's own bit."""
     other: int
-    """That of setting any other."""
+    """The threshold of setting any other bit."""
 
     def __init__(
         self,

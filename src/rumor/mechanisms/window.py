@@ -50,7 +50,7 @@ class Window(MeanMechanism, WindowedResponse, CountedIntegers):
     name = "window"
     _SHAPE_NAMES, _THRESHOLDS = ("window", "values"), ("inside",)
     values: list[int]
-    """What the upper half of the cells are worth, ascending."""
+    """The values of the upper half of the cells, ascending."""
 
     def _calibrate(self, epsilon: float) -> None:
         self._load_shape(*table_for(exact.checked_epsilon(epsilon)))

@@ -31,7 +31,7 @@ class WindowedResponse(IntegerReports):
     """A mechanism whose report lies in a window at the true position, or anywhere else."""
 
     window: int
-    """How many outputs are near."""
+    """The number of outputs in a window."""
     inside: int
     """The threshold of an output within the window."""
 

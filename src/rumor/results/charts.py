@@ -1,4 +1,4 @@
-"""Pictures of estimates: bars with intervals, as HTML, PNG or SVG, without a network."""
+"""Charts of estimates: bars with intervals, as HTML, PNG or SVG, without a network."""
 
 from __future__ import annotations
 
@@ -36,9 +36,7 @@ def frequency_chart(
     title: str | None = None,
     truth: Vector | None = None,
 ) -> alt.LayerChart:
-    """Return the most frequent values as bars with their
-    intervals, and the truth where it is known.
-    """
+    """Return the most frequent values as bars with their intervals, and the known truth."""
     view = (view or View()).on_screen()
     order = estimate.listed(view)
     left_out = len(estimate.values) - len(order)
@@ -55,7 +53,7 @@ def frequency_chart(
 
 
 def how_made(estimate: Estimate, view: View) -> str:
-    """Return how the estimates were made and what the lines mean."""
+    """Return a sentence about the method of the estimates and the meaning of the lines."""
     return (
         f"epsilon {estimate.epsilon:.3g} each; method {estimate.method}; "
         f"lines are {percent(view.level)} intervals of the {view.of}"
@@ -69,7 +67,7 @@ def strata_chart(
     *,
     title: str | None = None,
 ) -> alt.FacetChart:
-    """Return the same values side by side in every stratum, all on one scale."""
+    """Return the values of every group side by side, all on one scale."""
     view = (view or View()).on_screen()
     shown = sorted(estimates.items(), key=lambda item: -item[1].reports)[:_MAX_FACETS]
     total = sum(estimate.reports for _, estimate in shown)
@@ -124,7 +122,7 @@ def _rows(
 def _layers(
     data: Sequence[Mapping[str, object]], values: list[str], truth: bool, ticks: int = 6
 ) -> alt.LayerChart:
-    """Bars, then intervals, then the truth, over one row for each value."""
+    """Return bars, then intervals, then the truth, over one row for each value."""
     names = list(_NAMES) if truth else list(_NAMES)[:2]
     color = alt.Color(
         "part:N",

@@ -17,7 +17,7 @@ _NAME = "text-align:left;padding:0.15em 0.7em"
 
 
 def notebook_html(estimate: Tabular) -> str:
-    """Return a chart and a table; where charts cannot be drawn, the table alone."""
+    """Return a chart and a table; the table alone if charts cannot be drawn."""
     view = View().on_screen()
     rows = estimate.listed(view)
     columns = {name: list(column) for name, column in estimate.cells(rows, view).items()}
@@ -36,7 +36,7 @@ def notebook_html(estimate: Tabular) -> str:
 
 
 def _picture(estimate: Tabular, view: View) -> str:
-    """As an image of its own, so that nothing in it meets the notebook's page."""
+    """Return the chart as an image of its own, so that nothing in it meets the notebook's page."""
     try:
         from rumor.results.chart_files import chart_svg
 

@@ -1,4 +1,4 @@
-"""What every estimate can be turned into: rows as Arrow, CSV, plain data and text."""
+"""Tabular estimates: rows as Arrow, CSV, plain data and text."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 Columns = dict[str, list[object]]
 
 TARGETS = {"population": "the population", "people": "these respondents"}
-"""What intervals are about, in words."""
+"""The targets of intervals, in words."""
 Column = NDArray[Any] | Sequence[object]
 
 
-# What spreadsheets take for the beginning of a formula, wide forms included.
+# Characters that spreadsheets take for the beginning of a formula, wide forms included.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 _PARTS = re.compile('[,;"\t\r\n]')
 _NUMBER = re.compile(r"[+-]?[0-9]+([.,][0-9]+)?")
@@ -48,10 +48,9 @@ class Row(dict[str, Any]):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Tabular(abc.ABC):
-    """An estimate as a table: whoever gives the columns has all the other forms.
+    """An estimate as a table: a subclass gives the columns, and all other forms follow.
 
-    Everything takes a `View`, or a level, or what is wished for by name: level, of,
-    simultaneous, rows and order.
+    A method takes a `View`, a level, or options by name: level, of, simultaneous, rows and order.
     """
 
     LISTING: ClassVar[Order] = "given"
@@ -69,7 +68,7 @@ class Tabular(abc.ABC):
 
     @abc.abstractmethod
     def cells(self, rows: Sequence[int], view: View) -> dict[str, Column]:
-        """These rows as columns, with intervals as the view covers them."""
+        """Return `rows` as columns, with intervals that cover them as `view` says."""
 
     @abc.abstractmethod
     def covers(self, view: View) -> str:
@@ -81,7 +80,7 @@ class Tabular(abc.ABC):
 
     @abc.abstractmethod
     def picture(self, view: View, title: str | None, truth: Any) -> Any:
-        """Return a view of the estimate as a chart, beside the truth where one is known."""
+        """Return a view of the estimate as a chart, beside the truth if it is known."""
 
     def plot(
         self,
@@ -92,9 +91,9 @@ class Tabular(abc.ABC):
         truth: Any = None,
         **wishes: Unpack[Wishes],
     ) -> Any:
-        """Return the estimate as a chart (Altair's), written to `path` where one is given.
+        """Return the estimate as a chart (Altair's), written to `path` if there is one.
 
-        The end of the path says how: .html, .png or .svg.
+        The suffix of `path` gives the format: .html, .png or .svg.
         """
         from rumor.results.chart_files import saved
 
@@ -134,7 +133,7 @@ class Tabular(abc.ABC):
         return self.to_arrow().__dataframe__(nan_as_null, allow_copy)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Return the rows for whoever reads Arrow streams."""
+        """Return the rows as an Arrow stream."""
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def __getitem__(self, name: object) -> Row:
@@ -149,13 +148,13 @@ class Tabular(abc.ABC):
         raise InputError(f"the estimate has no row of {nearest(str(asked[0]), known)}")
 
     def __iter__(self) -> Iterator[Row]:
-        """Row by row, in the order of a file."""
+        """Yield row by row, in the order of a file."""
         columns = self.columns()
         for row in zip(*columns.values(), strict=True):
             yield Row(zip(columns, row, strict=True))
 
     def _repr_html_(self) -> str:
-        """For notebooks: the chart, where charts can be drawn, and the first rows."""
+        """Return the chart, if charts can be drawn, and the first rows, for notebooks."""
         from rumor.results.notebook import notebook_html
 
         return notebook_html(self)
@@ -188,16 +187,14 @@ class Tabular(abc.ABC):
         }
 
     def together(self, values: Sequence[int | str], view: View) -> Share:
-        """Return the share of several values together, where an
-        estimate is of values people hold.
-        """
+        """Return the share of several values together, if an estimate is of values people hold."""
         raise InputError(
             "shares of several values need the counts of a frequency oracle or a channel that can "
             "be inverted; this estimate has none"
         )
 
     def extra_fields(self, view: View) -> dict[str, object]:
-        """Return what there is to say besides the rows, as plain data, at the level of a `view`."""
+        """Return the plain data besides the rows, at the level of a `view`."""
         return {}
 
     def footer(self, view: View) -> list[str]:
@@ -214,12 +211,12 @@ class Tabular(abc.ABC):
 
     @property
     def warnings(self) -> list[str]:
-        """Return what went wrong, in sentences; tables always show them."""
+        """The problems of the estimate, in sentences; tables always show them."""
         warning = self.diagnostics.get("warning")
         return [] if warning is None else [f"note: {warning}"]
 
     def explain(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
-        """Return as text what the footer of a table leaves out (`--explain`)."""
+        """Return as text the sentences that the footer of a table leaves out (`--explain`)."""
         return "\n".join(wrapped(line) for line in self.details(viewed(view, wishes)))
 
     def __str__(self) -> str:
@@ -227,16 +224,16 @@ class Tabular(abc.ABC):
 
 
 def poisoning_line(diagnostics: Mapping[str, object]) -> list[str]:
-    """Return how far fake reports could move an estimate, where `diagnostics` has the bound."""
+    """Return how far fake reports could move an estimate, if `diagnostics` has the bound."""
     bound = diagnostics.get("fake_clients")
     return [str(bound["sentence"])] if isinstance(bound, Mapping) else []
 
 
 def coverage(view: View, values: int, ranked: str, named: str) -> str:
-    """Return what the intervals of a `view` cover, as a sentence.
+    """Return the coverage of the intervals of a `view`, as a sentence.
 
     `ranked` is the sentence's end for rows that are shown because of their estimates; `named` is
-    what a single row is.
+    the word for a single row.
     """
     if view.chosen and not view.simultaneous:
         return ranked.format(level=percent(view.level))
@@ -252,12 +249,12 @@ def all_or_each(view: View, values: int, named: str) -> str:
 
 
 def finite(numbers: Sequence[float] | Vector) -> list[object]:
-    """Numbers as a column, unknown ones as None."""
+    """Return numbers as a column, unknown ones as None."""
     return [float(x) if np.isfinite(x) else None for x in numbers]
 
 
 def csv_text(columns: Columns) -> str:
-    """Columns as CSV text, their names first.
+    """Return columns as CSV text, their names first.
 
     A spreadsheet runs a text that begins like a formula; an apostrophe in front keeps it a text.
     """

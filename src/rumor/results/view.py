@@ -1,4 +1,4 @@
-"""How an answer is to be shown: one small value, from whoever asks down to table and chart."""
+"""Views: how an answer is shown, from the caller's options down to table and chart."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROWS_SHOWN = 20
 
 
 class Wishes(TypedDict, total=False):
-    """What a view may be asked for by name."""
+    """The options of a view by name."""
 
     level: float
     of: str
@@ -58,27 +58,29 @@ class View:
 
     @property
     def target(self) -> Target:
-        """What intervals are about."""
+        """The target of the intervals."""
         return checked_target(self.of)
 
     @property
     def chosen(self) -> bool:
-        """Whether rows are seen because of what came out."""
+        """Whether the rows are shown because of their estimates."""
         return self.order == "estimate" and not self.simultaneous
 
     def on_screen(self) -> View:
-        """For a table or a chart: the first rows of the estimate, unless something else is said."""
+        """Return the view of a table or a chart: by default the first rows of the estimate."""
         return dataclasses.replace(
             self, rows=self.rows or ROWS_SHOWN, order=self.order or "estimate"
         )
 
     def filed(self, listing: Order) -> View:
-        """For a file: every row in the order of the listing; some rows, those that come first."""
+        """Return the view of a file: every row in the order of
+        `listing`; if rows are limited, the first.
+        """
         unsaid = "estimate" if self.rows is not None else listing
         return dataclasses.replace(self, order=self.order or unsaid)
 
 
 def viewed(view: View | float | None, wishes: Wishes) -> View:
-    """Return a view, or a level alone, with what is wished for by name."""
+    """Return `view`, or the view of a level, changed by options that were given by name."""
     base = view if isinstance(view, View) else View() if view is None else View(level=view)
     return dataclasses.replace(base, **wishes)

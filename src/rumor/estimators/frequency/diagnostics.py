@@ -1,6 +1,6 @@
-"""What reports can tell: their noise, what they can detect, and whether they say anything.
+"""Diagnostics of counts: noise, smallest detectable frequency, and a test of evenness.
 
-These hold whatever the method: they are facts of the counts.
+They are functions of the counts and hold for every method.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _NORMAL = NormalDist()
 
 
 def deviation(oracle: FrequencyOracle, frequency: float, reports: int) -> float:
-    """Return the standard error of a value with this frequency, on average over values."""
+    """Return the mean standard error, over values, of a value with this `frequency`."""
     return math.sqrt(float(np.mean(oracle.variance(frequency, reports))))
 
 
 def detectable(oracle: FrequencyOracle, reports: int) -> float | None:
-    """Return the smallest frequency that is found with the power above; None when none is."""
+    """Return the smallest frequency that is found with the power above; None if there is none."""
     threshold = _NORMAL.inv_cdf(1 - TEST_LEVEL) * deviation(oracle, 0.0, reports)
     quantile = _NORMAL.inv_cdf(POWER)
 
@@ -46,7 +46,7 @@ def detectable(oracle: FrequencyOracle, reports: int) -> float | None:
 
 
 def evenness(items: ItemCounts) -> float:
-    """Return how well the counts fit all values being equally frequent: a p-value.
+    """Return a p-value for the hypothesis that all values are equally frequent.
 
     Two tests together: the sum of squared deviations for many small differences, the largest
     deviation for a single one.

@@ -1,4 +1,4 @@
-"""A second pass over the reports: what the counts alone leave out.
+"""A second pass over the reports, for the information that the counts alone leave out.
 
 Counts are all there is to know only while reports tell little. Given a first estimate, each
 report says which of its values are likely the person's own, and so how much it should count:
@@ -33,7 +33,7 @@ _LENT = 100.0
 
 
 def oracle_refined(material: Material) -> tuple[Vector, dict[str, object]]:
-    """Method "refined"."""
+    """Return the estimate of method "refined"."""
     if material.oracle.domain < 5:
         return oracle_auto(material)
     found = refine(material)
@@ -41,7 +41,7 @@ def oracle_refined(material: Material) -> tuple[Vector, dict[str, object]]:
 
 
 def refine(material: Material) -> Shrunk:
-    """Empirical Bayes on the counts, then once more on what the reports add to them."""
+    """Return empirical Bayes on the counts, then again on the reports' further information."""
     oracle, summary = material.oracle, material.summary
     if not isinstance(oracle, SubsetSelection) or oracle.epsilon > MAX_EPSILON:
         raise InputError(
@@ -60,7 +60,7 @@ def refine(material: Material) -> Shrunk:
 def _second_look(
     oracle: SubsetSelection, reports: Reports | Passes, items: ItemCounts, first: Shrunk
 ) -> ItemCounts:
-    """Counts as they would be, had each value been seen with its own precision."""
+    """Return counts as they would be, had each value been seen with its own precision."""
     h, share = first.frequency, oracle.size / oracle.domain
     sums = total(reports, _Look(oracle), (h, first.variance))
     (weights, all_weights), (squares, all_squares) = (
@@ -82,7 +82,7 @@ def _second_look(
 
 @dataclass(frozen=True)
 class _Look:
-    """How much each report should count, given a first estimate and its variance.
+    """The weight of each report, given a first estimate and its variance.
 
     Gives, for every value and then for all reports, the sum of those weights over the reports
     that support it, and that of their squares.

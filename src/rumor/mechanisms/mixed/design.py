@@ -20,7 +20,7 @@ from rumor.mechanisms.mixed.parts import MAX_CELLS, Parts
 from rumor.mechanisms.subset_selection import SubsetSelection
 
 Shares = list[tuple[tuple[int, ...], Fraction]]
-"""Parts that are asked together, and the share of the people who are."""
+"""The parts that are asked together, and the share of people who are asked for them."""
 
 # A margin may cost 1.3 times the error that half of the people would have.
 _KEPT = 1 / (2 * Fraction(13, 10) ** 2)

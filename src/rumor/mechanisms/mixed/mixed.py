@@ -52,9 +52,9 @@ class Component:
     asks: tuple[int, ...]
     oracle: SubsetSelection
     chance: int | None
-    """The threshold of being asked this, given nothing before it was; None for the last."""
+    """The threshold of asking for this component if none before it is asked; None for the last."""
     share: Fraction
-    """The part of the people who are asked this."""
+    """The share of the people who are asked for this component."""
 
     def described(self) -> dict[str, Json]:
         """Return the component as a contract writes it: the size of

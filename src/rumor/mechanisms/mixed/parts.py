@@ -24,7 +24,7 @@ from rumor.core.types import Codes
 
 FEWEST, MOST = 2, 4
 MAX_CELLS = 100
-"""Cells of one table, at most: with more, noise is all that there would be in most of them."""
+"""The most cells of one table: with more, most cells would hold only noise."""
 
 
 @dataclass(frozen=True)

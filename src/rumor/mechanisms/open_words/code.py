@@ -47,7 +47,7 @@ class Written:
     length: int
     ended: bool
     broken: bool = False
-    """Whether it stops at a character that the code does not have, or has another length."""
+    """Whether the text stops at a character that the code lacks, or has the wrong length."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class PrefixCode:
 
     rows: tuple[tuple[int, tuple[Symbol, ...]], ...]
     length: int | None = None
-    """The characters of every text, where there is no end mark."""
+    """The number of characters of every text; None if the code has an end mark."""
 
     @classmethod
     def of(cls, given: object, length: int | None = None) -> PrefixCode:

@@ -36,9 +36,10 @@ COHORTS = 256
 _WEIGHT = 20
 _DECAY = 0.75
 _WHOLE = 0.7
-# Levels of equal weight if `typical` is not given: a third of all levels, at least three. Frequent
-# words have about twenty bits in any script that its code suits.
+# If `typical` is not given, one level in this many has full weight: frequent words have about
+# twenty bits in any script that its code suits.
 _EVEN_PART = 3
+# The least number of levels with full weight.
 _EVEN_LEAST = 3
 
 

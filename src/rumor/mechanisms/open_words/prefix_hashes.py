@@ -45,7 +45,7 @@ class PrefixHashes:
     code: PrefixCode
     step: int
     depth: int
-    """How many levels ask for a beginning; one more asks for the whole word."""
+    """The number of levels that ask for a prefix; one more level asks for the whole word."""
     cohorts: int
     buckets: int
     key: bytes

@@ -45,10 +45,12 @@ from rumor.mechanisms.support import Score, centred_score
 
 MAX_POINTS = 1 << 24
 _LARGEST_FIELD = math.isqrt(MAX_POINTS)
-# The field is the one counted fastest among those whose noise is within the first factor of the
-# least, unless the least exceeds the limit for many values by the second factor. The third number
-# bounds field times points, and so counting to a few seconds.
-_NEARLY, _FAR, _MOST_WORK = 1.008, 1.012, 1 << 30
+# The fastest field may have this much more than the least noise.
+_NEARLY = 1.008
+# If even the least noise exceeds that for very many values by this factor, no more is accepted.
+_FAR = 1.012
+# The most work, field times points, that counting may take: a few seconds.
+_MOST_WORK = 1 << 30
 # The most points for each value: if still more points lower the noise, other oracles are better.
 _MOST_EACH = 16
 # Rows drawn at a time: their coordinates stay in the second-level cache.

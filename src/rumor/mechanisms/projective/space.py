@@ -17,9 +17,9 @@ class Space:
     """The points of a projective space: their numbers and their coordinates."""
 
     field: int
-    """A prime, q."""
+    """The prime q."""
     dimensions: int
-    """t, of the vectors."""
+    """The number t of dimensions of the vectors."""
 
     @classmethod
     def holding(cls, domain: int, field: int) -> Space:
@@ -84,7 +84,7 @@ class Space:
         for coordinate in vector:
             product = coordinate * scale
             code = code * q + product - product // q * q
-        # What stands before the last coordinate, which is 1 now, is the number among its like.
+        # The last coordinate is 1 now; the digits before it number the points with this `last`.
         shift = q ** np.arange(self.dimensions, 0, -1)
         starts = self.points - np.array([points_of(q, i + 1) for i in range(self.dimensions)])
         return np.asarray(starts[last] + code // shift[last])
@@ -102,7 +102,7 @@ class Space:
             if 0 < i < t - 1:
                 other = np.where(i < place, free[i], other)
             given.append(other)
-            # The place itself has the coordinate 1, and no digit is given for it.
+            # At `place` the coordinate is computed below, so that it adds nothing here.
             sums += np.where(place == i, 0, mine * other)
         fitting = (np.where(inside, 0, 1) - sums) % self.field
         return self.number([np.where(place == i, fitting, each) for i, each in enumerate(given)])

@@ -30,8 +30,10 @@ from rumor.core.typing import override
 MIN_POSITIONS, MAX_POSITIONS = 2, 4096
 # The most positions that laws enumerate one by one; of more, they take a spread.
 _FEW = 64
-# The most whole numbers with a position each, and the number of bins of any other range.
-_WHOLE, _BINS = 1024, 250
+# The most whole numbers that have a position each.
+_WHOLE = 1024
+# The number of bins of any other range, by default.
+_BINS = 250
 # How far a round number may lie from the beginning of a bin, in bins: the rounding of doubles.
 _EXACT = 1e-6
 
@@ -40,16 +42,16 @@ class Scale(abc.ABC):
     """Positions in their order, and the answers that belong to each of them."""
 
     domain: int
-    """How many positions there are."""
+    """The number of positions."""
     start: float
-    """What the line begins with."""
+    """The value at the start of the line."""
     unit: float
-    """What one position is long."""
+    """The length of one position."""
     labels: tuple[str, ...] | None = None
     whole: bool
-    """Whether people hold the middles themselves, and nothing between them."""
+    """Whether people hold exactly the values of the middles, such as whole numbers."""
     numeric: bool = True
-    """Whether answers are worth a number, and not only a place."""
+    """Whether answers have a numeric value, and not only a place."""
 
     @abc.abstractmethod
     def codes(self, values: object) -> Codes:
