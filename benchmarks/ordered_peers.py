@@ -18,7 +18,7 @@ import rumor
 from rumor.core.types import Vector
 from rumor.estimators.frequency.linear import project
 from rumor.kinds.choice.question import choose_oracle
-from rumor.kinds.ordered.fit.em import Channel, WrittenOut, em, ems
+from rumor.kinds.ordered.fit.em import LinearChannel, WrittenOut, em, ems
 from rumor.kinds.planning.forecast import drawn_tally
 from rumor.mechanisms.summary import Summary
 from rumor.mechanisms.wave.band import Band
@@ -62,7 +62,7 @@ def by_ems(band: Band, counts: Vector) -> Vector:
 
 
 @lru_cache(maxsize=4)
-def _channel(band: Band) -> Channel:
+def _channel(band: Band) -> LinearChannel:
     """Of a small channel the matrix is quicker: EM takes up to ten thousand iterations."""
     if band.domain > _WRITTEN_OUT:
         return band

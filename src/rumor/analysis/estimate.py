@@ -24,7 +24,7 @@ from rumor.core.errors import InputError, format_value
 from rumor.core.files import PathLike
 from rumor.core.plain_text import one_line
 from rumor.core.types import Days, Progress
-from rumor.estimators.data import Material
+from rumor.estimators.data import EstimationData
 from rumor.kinds import KINDS
 from rumor.kinds.word_lists import read_words
 from rumor.mechanisms.summary import Summary
@@ -81,7 +81,7 @@ class Analysis:
     def to_dict(self) -> dict[str, object]:
         """Everything as plain data for JSON: {"reports": n, "estimates": [...], ...}."""
         first = next(iter(self.estimates.values()))
-        view, columns = self.view.filed(first.LISTING), self.columns()
+        view, columns = self.view.for_file(first.LISTING), self.columns()
         facts: dict[str, object] = {
             "reports": self.reports,
             "skipped": self.totals.skipped,
@@ -94,7 +94,7 @@ class Analysis:
             "of": view.of,
             "simultaneous": view.simultaneous,
             "order": view.order,
-            "covers": first.covers(view),
+            "covers": first.coverage_sentence(view),
         }
         if self.by is None:
             facts |= self._beside(first)
@@ -226,7 +226,7 @@ def analyse(
         settings = {**known, **(options or {})}
         estimates = {
             stratum: kind.estimate(
-                asked.mechanism, _material(stratum, summary, counted.kept), method, settings
+                asked.mechanism, _estimation_data(stratum, summary, counted.kept), method, settings
             )
             for stratum, summary in totals.summaries.items()
         }
@@ -351,9 +351,13 @@ def _of_question(path: PathLike, collection: Collection, asked: Question | None)
     return path if exported is None or not exported.is_dir() else exported
 
 
-def _material(stratum: Stratum, summary: Summary, kept: KeptReports | None) -> Summary | Material:
-    """What there is to estimate from: counts and, where they are kept, the reports behind them."""
-    return summary if kept is None else Material(summary, kept.passes(stratum, summary.reports))
+def _estimation_data(
+    stratum: Stratum, summary: Summary, kept: KeptReports | None
+) -> Summary | EstimationData:
+    """Return the data of one estimate: counts and, if they are kept, the reports behind them."""
+    return (
+        summary if kept is None else EstimationData(summary, kept.passes(stratum, summary.reports))
+    )
 
 
 def checked_engine(name: str) -> str:

@@ -53,7 +53,7 @@ _COUNTED_BYTES = 2
 
 
 @dataclass(frozen=True)
-class Material:
+class EstimationData:
     """Reports of one oracle, summarised; `reports` is None when only the summary is there.
 
     They are an array, or passes over reports that an engine keeps.
@@ -102,14 +102,14 @@ def _code_counts(reports: Reports, codes: int) -> Vector:
 
 def reports_in(mechanism: Mechanism, data: object) -> Reports | Passes | None:
     """Return the reports in `data`, or None if it has only a summary."""
-    if isinstance(data, Material):
+    if isinstance(data, EstimationData):
         return data.reports
     return None if isinstance(data, Summary) else as_reports(data, mechanism.width)
 
 
 def as_summary(mechanism: Mechanism, data: object, *, may_be_empty: bool = False) -> Summary:
     """Return reports or a summary as a summary of `mechanism`, refused if it is empty."""
-    if isinstance(data, Material):
+    if isinstance(data, EstimationData):
         data = data.summary
     if isinstance(data, Summary):
         if data.mechanism != mechanism:

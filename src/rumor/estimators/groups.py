@@ -43,7 +43,7 @@ from rumor.mechanisms.support import Score
 
 
 @dataclass(frozen=True)
-class Overall:
+class OmnibusTest:
     """An omnibus test: a test of all rows at once, with its p-value."""
 
     test: str
@@ -80,7 +80,7 @@ class FewReports(Protocol):
 
 
 @dataclass(frozen=True)
-class SomeFew(FewReports):
+class SelectedFewReports(FewReports):
     """The rows `rows` of other few reports."""
 
     whole: FewReports
@@ -151,7 +151,7 @@ class Sample:
     def at(self, rows: Rows) -> Sample:
         """Return the sample of the estimates at `rows`."""
         spread = _like(*(v[rows] for v in (self.mean, *self.spread)))
-        some = None if self.exact is None else SomeFew(self.exact, rows)
+        some = None if self.exact is None else SelectedFewReports(self.exact, rows)
         return replace(self, mean=self.mean[rows], spread=spread, exact=some)
 
     @property
@@ -201,7 +201,7 @@ def _like(mean: Vector, *spread: Vector | float) -> tuple[Vector, Vector, Vector
     return first, second, third
 
 
-def two_sided(z: Vector) -> Vector:
+def two_sided_p_value(z: Vector) -> Vector:
     """Return the chance of a normal deviation at least as large on either side."""
     return np.array([math.erfc(abs(value) / math.sqrt(2)) for value in np.atleast_1d(z)])
 
@@ -267,7 +267,7 @@ _HALVINGS = 60
 
 
 @dataclass(frozen=True)
-class Pooled:
+class PooledSamples:
     """One quantity for each row, from several samples of different people."""
 
     samples: Sequence[Sample]
@@ -309,7 +309,7 @@ class Pooled:
         if not known.all():
             low, high = np.full(known.shape, -np.inf), np.full(known.shape, np.inf)
             rows = np.flatnonzero(known)
-            low[rows], high[rows] = Pooled([s.at(rows) for s in self.samples]).bounds(z)
+            low[rows], high[rows] = PooledSamples([s.at(rows) for s in self.samples]).bounds(z)
             return low, high
         middle, step = self.mean, self.stderr
 
@@ -353,18 +353,18 @@ MAX_VALUES = 2000
 """The most values whose full covariance is worth its time."""
 
 
-def beyond(statistic: float, freedom: int) -> float:
+def chi_squared_tail(statistic: float, freedom: int) -> float:
     """Return the chance that a chi-squared number exceeds this one."""
     from scipy.special import chdtrc
 
     return 1.0 if freedom == 0 else float(chdtrc(freedom, statistic))
 
 
-def chi_squared(difference: Vector, covariance: Vector) -> Overall:
+def chi_squared(difference: Vector, covariance: Vector) -> OmnibusTest:
     """Return the chi-squared test of differences that sum to 0 in truth, with known covariance."""
     contrast = difference[:-1] - difference[-1]
     last = covariance[-1]
     spread = covariance[:-1, :-1] - last[:-1] - last[:-1, None] + last[-1]
     statistic = float(contrast @ np.linalg.pinv(spread, hermitian=True) @ contrast)
     freedom = int(np.linalg.matrix_rank(spread, hermitian=True))
-    return Overall("chi-squared", statistic, freedom, beyond(statistic, freedom))
+    return OmnibusTest("chi-squared", statistic, freedom, chi_squared_tail(statistic, freedom))

@@ -21,7 +21,7 @@ Variance = Callable[[float], float]
 
 
 @dataclass(frozen=True)
-class Between:
+class PowerPlan:
     """A plan of groups of equal size, one of which has a given
     share; a difference has a direction.
     """
@@ -35,7 +35,7 @@ class Between:
     rows: int = 1
     """The rows of the comparison that share the level; 1 for a row named in advance."""
 
-    def among(self, rows: int) -> Between:
+    def for_rows(self, rows: int) -> PowerPlan:
         """Return the plan for Holm's p-values, with `rows` rows for each pair of groups."""
         return replace(self, rows=rows * math.comb(self.groups, 2))
 

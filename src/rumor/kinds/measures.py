@@ -83,7 +83,7 @@ class Measures:
 
     def noting(self, kept: Kept | None) -> Measures:
         """Add that only kept keys or options are counted, where there is a cap."""
-        return self if kept is None else replace(self, notes=(*self.notes, kept.counted))
+        return self if kept is None else replace(self, notes=(*self.notes, kept.estimate_sentence))
 
     @classmethod
     def shares(cls, values: Sequence[str] | Sequence[int], sample: Sample) -> Measures:

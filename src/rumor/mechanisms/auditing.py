@@ -44,7 +44,7 @@ class Audit(Generic[M]):
             return values
         return [values[0], values[1], values[len(values) // 2], values[-1]]
 
-    def repeated(self, value: object, count: int) -> object:
+    def repeat(self, value: object, count: int) -> object:
         """Return a batch of `count` people who all hold `value`, in
         the form that is read fastest.
         """
@@ -55,9 +55,9 @@ class Audit(Generic[M]):
     def as_argument(self, value: object) -> str:
         """Return `value` as a command's argument."""
         labels = self.mechanism.labels
-        return str(value) if labels is None else self.argued(labels.index(str(value)))
+        return str(value) if labels is None else self.place_as_argument(labels.index(str(value)))
 
-    def argued(self, place: int) -> str:
+    def place_as_argument(self, place: int) -> str:
         """Return the number of a place, or its label where that number is another's label."""
         number, labels = str(place), self.mechanism.labels
         return number if labels is None or number not in labels else labels[place]

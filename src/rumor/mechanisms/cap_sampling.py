@@ -35,21 +35,21 @@ class Kept:
         )
 
     @property
-    def planned(self) -> str:
+    def plan_sentence(self) -> str:
         """Return the sentence that a plan prints about the cap."""
         rule = self.rule("are")
         return f"{rule[0].upper()}{rule[1:]}: the shares of what they {self.held} come out smaller."
 
     @property
-    def counted(self) -> str:
+    def estimate_sentence(self) -> str:
         """Return the sentence of estimates that are about kept things alone."""
         return f"{self.rule()}: only those are counted"
 
     @property
-    def covered(self) -> str:
+    def interval_sentence(self) -> str:
         """Return the sentence of estimates whose intervals allow
         for the cap where it may be exceeded.
         """
         if self.may_exceed:
-            return f"{self.counted}, and intervals allow for the others"
-        return f"{self.counted}, and intervals are right where nobody {self.held} more"
+            return f"{self.estimate_sentence}, and intervals allow for the others"
+        return f"{self.estimate_sentence}, and intervals are right where nobody {self.held} more"

@@ -294,7 +294,7 @@ class KeyValueAudit(Audit[KeyValueMechanism]):
         return self.extreme_people() if people > _MAX_LISTED else super().walked_values()
 
     @override
-    def repeated(self, value: object, count: int) -> object:
+    def repeat(self, value: object, count: int) -> object:
         assert isinstance(value, tuple)
         row = np.array([math.nan if cell is None else cell for cell in value])
         return np.tile(row, (count, 1))
@@ -303,7 +303,7 @@ class KeyValueAudit(Audit[KeyValueMechanism]):
         """Return KEY:NUMBER for each key of `value`, with commas between."""
         assert isinstance(value, tuple)
         held = ((key, cell) for key, cell in enumerate(value) if cell is not None)
-        return ",".join(f"{self.argued(key)}:{cell!r}" for key, cell in held)
+        return ",".join(f"{self.place_as_argument(key)}:{cell!r}" for key, cell in held)
 
 
 def make_grid(low: float, high: float, outside: str, steps: int) -> NumberGrid:

@@ -40,7 +40,7 @@ from rumor.core.checks import checked_choice, checked_size
 from rumor.core.columns import named_domain
 from rumor.core.errors import AnswerError, InputError
 from rumor.core.loops import loops
-from rumor.core.option_sets import Chosen, OptionSets, kept_of, uniform_subsets
+from rumor.core.option_sets import Chosen, OptionSets, keep_at_most, uniform_subsets
 from rumor.core.randomness import Draws, RandomSource, Stream, floyd
 from rumor.core.reports import Reports, Validity, bytes_for, little_endian, narrow_integers
 from rumor.core.types import Tally
@@ -53,7 +53,7 @@ from rumor.mechanisms.sets import (
     SetMechanism,
     count_pairs,
     pairs_of,
-    unpacked,
+    unpack_bits,
 )
 from rumor.mechanisms.support import ItemCounts
 
@@ -370,7 +370,7 @@ class SetSelect(SetMechanism):
         step = max(1, _CELLS // (self.domain + self.cap))
         for start in range(0, sets.people, step):
             stop = min(start + step, sets.people)
-            kept = kept_of(stream, sets.table(start, stop), self.cap)
+            kept = keep_at_most(stream, sets.table(start, stop), self.cap)
             out[start:stop] = self._packed(self._entries(stream, kept)[:, : self.domain])
         return out
 
@@ -450,7 +450,7 @@ class SetSelect(SetMechanism):
 
     def _table(self, reports: Reports) -> Chosen:
         if self.bitmap:
-            return unpacked(reports, self.domain)
+            return unpack_bits(reports, self.domain)
         table = np.zeros((len(reports), self.domain + 1), dtype=np.bool_)
         np.put_along_axis(table, self._lists(reports).astype(np.int64), True, axis=1)
         return table[:, :-1]

@@ -246,14 +246,14 @@ class SetAudit(Audit[SetMechanism]):
         return self._extremes()
 
     @override
-    def repeated(self, value: object, count: int) -> object:
+    def repeat(self, value: object, count: int) -> object:
         row = np.zeros(self.mechanism.domain, dtype=np.bool_)
         row[list(self.mechanism.options(value))] = True
         return np.tile(row, (count, 1))
 
     def as_argument(self, value: object) -> str:
         """Return the options of `value` with bars between them; a bar alone for no option."""
-        return MARK.join(map(self.argued, self.mechanism.options(value))) or MARK
+        return MARK.join(map(self.place_as_argument, self.mechanism.options(value))) or MARK
 
 
 def pair_weights(
@@ -301,7 +301,7 @@ def pairs_of(options: int) -> int:
     return math.comb(options, 2)
 
 
-def unpacked(bitmaps: NDArray[np.uint8], domain: int) -> Chosen:
+def unpack_bits(bitmaps: NDArray[np.uint8], domain: int) -> Chosen:
     """Return packed bits as a boolean table."""
     bits = np.unpackbits(bitmaps, axis=1, count=domain, bitorder="little")
     return bits.view(np.bool_)

@@ -18,6 +18,7 @@ import numpy as np
 
 from rumor.core import exact
 from rumor.core.checks import checked_size
+from rumor.core.deprecation import old_names
 from rumor.core.errors import InputError, format_value
 from rumor.core.randomness import Draws, RandomSource, Stream, Words
 from rumor.core.reports import Reports
@@ -33,6 +34,7 @@ MOST_VALUES, LARGEST_VALUE = 32, 2047
 _TABLES = Path(__file__).with_name("window_tables.json")
 
 
+@old_names(worth="cell_values")
 class Window(MeanMechanism, WindowedResponse, CountedIntegers):
     """A cell near the value, or any other: nearly the least noise that a mean can have.
 
@@ -90,14 +92,14 @@ class Window(MeanMechanism, WindowedResponse, CountedIntegers):
         return 2 * len(self.values) - self.window
 
     @functools.cached_property
-    def worth(self) -> list[int]:
+    def cell_values(self) -> list[int]:
         """The values of all cells."""
         return [-value for value in reversed(self.values)] + self.values
 
     @functools.cached_property
     def sums(self) -> list[int]:
         """The sums of the cells' values in the windows of the nodes, ascending."""
-        return [sum(self.worth[k : k + self.window]) for k in range(self.others + 1)]
+        return [sum(self.cell_values[k : k + self.window]) for k in range(self.others + 1)]
 
     @functools.cached_property
     def gain(self) -> Fraction:
@@ -155,8 +157,10 @@ class Window(MeanMechanism, WindowedResponse, CountedIntegers):
     def moments(self, tally: Tally, reports: int) -> tuple[float, float]:
         """Return mean and variance of the cells' values, stretched to the range."""
         counts = [int(count) for count in tally]
-        first = Fraction(sum(map(int.__mul__, self.worth, counts)), reports)
-        second = Fraction(sum(w * w * n for w, n in zip(self.worth, counts, strict=True)), reports)
+        first = Fraction(sum(map(int.__mul__, self.cell_values, counts)), reports)
+        second = Fraction(
+            sum(w * w * n for w, n in zip(self.cell_values, counts, strict=True)), reports
+        )
         half = self.grid.span / 2
         mean = self.grid.middle + half * float(first / self.gain)
         return mean, half**2 * float((second - first**2) / self.gain**2)
@@ -164,7 +168,7 @@ class Window(MeanMechanism, WindowedResponse, CountedIntegers):
     @functools.cached_property
     def _at_nodes(self) -> tuple[Vector, Vector]:
         """The places of the nodes from -1 to 1, and the second moment of an estimate at each."""
-        squares = [value * value for value in self.worth]
+        squares = [value * value for value in self.cell_values]
         everywhere = self.exact_outside * sum(squares)
         more = self.exact_inside - self.exact_outside
         within = [sum(squares[k : k + self.window]) for k in range(self.others + 1)]

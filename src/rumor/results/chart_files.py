@@ -55,7 +55,7 @@ def checked_chart_path(path: PathLike) -> str:
     return str(path)
 
 
-def saved(chart: C, path: PathLike | None) -> C:
+def save_if_named(chart: C, path: PathLike | None) -> C:
     """Return the chart, written to `path` first if there is one."""
     if path is not None:
         save_chart(chart, path)

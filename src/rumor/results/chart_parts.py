@@ -25,7 +25,7 @@ SERIES = (LINE, TRUTH, "#2b8a3e", "#7048a8", "#8a6d1d", "#0b8a9c", "#b0306a", "#
 C = TypeVar("C", alt.HConcatChart, alt.VConcatChart)
 
 
-def framed(panels: C, title: str, facts: Sequence[str]) -> C:
+def frame_panels(panels: C, title: str, facts: Sequence[str]) -> C:
     """Return `panels` under one title, on white."""
     framed: Any = panels.properties(title=alt.Title(title, subtitle=list(facts)))
     framed = framed.configure(background="white", padding=12).configure_view(stroke=None)

@@ -12,7 +12,7 @@ from rumor.core.plain_text import one_line, percent
 from rumor.results.chart_files import chart_svg as chart_svg
 from rumor.results.chart_files import checked_chart_path as checked_chart_path
 from rumor.results.chart_files import save_chart as save_chart
-from rumor.results.chart_files import saved as saved
+from rumor.results.chart_files import save_if_named as save_if_named
 from rumor.results.chart_parts import BAR, INK, LINE, TRUTH
 from rumor.results.estimate import Estimate
 from rumor.results.intervals import Bounds
@@ -38,9 +38,12 @@ def frequency_chart(
 ) -> alt.LayerChart:
     """Return the most frequent values as bars with their intervals, and the known truth."""
     view = (view or View()).on_screen()
-    order = estimate.listed(view)
+    order = estimate.row_indices(view)
     left_out = len(estimate.values) - len(order)
-    subtitle = [f"{estimate.reports:,} reports, {how_made(estimate, view)}", estimate.covers(view)]
+    subtitle = [
+        f"{estimate.reports:,} reports, {how_made(estimate, view)}",
+        estimate.coverage_sentence(view),
+    ]
     subtitle += estimate.notes
     if left_out:
         subtitle.append(f"the {left_out:,} least frequent values are not shown")
@@ -92,7 +95,10 @@ def strata_chart(
     ]
     first = shown[0][1]
     left_out = len(estimates) - len(shown)
-    subtitle = [f"by {by}; {total:,} reports, {how_made(first, view)}", first.covers(view)]
+    subtitle = [
+        f"by {by}; {total:,} reports, {how_made(first, view)}",
+        first.coverage_sentence(view),
+    ]
     subtitle += first.notes
     if left_out:
         subtitle.append(f"{left_out:,} smaller groups are not shown")

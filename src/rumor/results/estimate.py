@@ -31,7 +31,7 @@ from rumor.results.rows import Column
 from rumor.results.selection import RankedRows, first_tail, prefix_tails, rank_tails, ranked, ranks
 from rumor.results.shares import Groups, Share, group_share, members_of
 from rumor.results.smallest_share import POWER, RareCount
-from rumor.results.view import View, Wishes, viewed
+from rumor.results.view import View, ViewOptions, make_view
 
 if TYPE_CHECKING:
     import altair as alt
@@ -148,16 +148,16 @@ class Estimate(RankedRows):
             "stderr": self.stderr[places],
         }
 
-    def covers(self, view: View) -> str:
+    def coverage_sentence(self, view: View) -> str:
         """Return which rows the intervals of a view cover, or why there are none."""
         if np.isnan(self.stderr).all():
             return "no intervals: the channel has no inverse, so other shares fit as well"
-        return super().covers(view)
+        return super().coverage_sentence(view)
 
-    def table(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
+    def table(self, view: View | float | None = None, **options: Unpack[ViewOptions]) -> str:
         """Return the most frequent values as text, with their intervals."""
-        seen = viewed(view, wishes).on_screen()
-        order = self.listed(seen)
+        seen = make_view(view, options).on_screen()
+        order = self.row_indices(seen)
         lines = [self._shares(order, seen)]
         hidden = len(self.values) - len(order)
         if hidden:

@@ -75,7 +75,7 @@ class FullSlots:
 
 
 @dataclass(frozen=True)
-class ReachingIntervals:
+class TrueShareIntervals:
     """Intervals of true shares, from those of kept shares."""
 
     kept: RankedIntervals
@@ -97,8 +97,10 @@ class ReachingIntervals:
         return self.kept.redrawn(tail)
 
 
-def reaching(ends: RankedIntervals, slots: FullSlots | None, together: int = 1) -> RankedIntervals:
+def true_share_intervals(
+    ends: RankedIntervals, slots: FullSlots | None, together: int = 1
+) -> RankedIntervals:
     """Return intervals of true shares if the contract accepts people above the cap, else `ends`."""
     if slots is None or not slots.kept.may_exceed:
         return ends
-    return ReachingIntervals(ends, slots, together)
+    return TrueShareIntervals(ends, slots, together)

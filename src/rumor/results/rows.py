@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumor.core.checks import nearest
+from rumor.core.deprecation import old_names
 from rumor.core.errors import InputError
 from rumor.core.extras import explain_missing_extra, import_optional
 from rumor.core.files import PathLike
@@ -19,7 +20,7 @@ from rumor.core.plain_text import percent, wrapped
 from rumor.core.types import Vector
 from rumor.results.shares import Share
 from rumor.results.view import ROWS_SHOWN as ROWS_SHOWN
-from rumor.results.view import Order, View, Wishes, viewed
+from rumor.results.view import Order, View, ViewOptions, make_view
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,7 +38,7 @@ _PARTS = re.compile('[,;"\t\r\n]')
 _NUMBER = re.compile(r"[+-]?[0-9]+([.,][0-9]+)?")
 
 
-class Row(dict[str, Any]):
+class EstimateRow(dict[str, Any]):
     """One row of an estimate; its columns are attributes as well."""
 
     def __getattr__(self, name: str) -> Any:
@@ -46,6 +47,7 @@ class Row(dict[str, Any]):
         raise AttributeError(f"the row has no column {name!r}; it has {', '.join(self)}")
 
 
+@old_names(listed="row_indices", covers="coverage_sentence")
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Tabular(abc.ABC):
     """An estimate as a table: a subclass gives the columns, and all other forms follow.
@@ -63,7 +65,7 @@ class Tabular(abc.ABC):
     diagnostics: Mapping[str, object] = field(default_factory=dict)
 
     @abc.abstractmethod
-    def listed(self, view: View) -> list[int]:
+    def row_indices(self, view: View) -> list[int]:
         """Return the indices of the rows of a view, in its order."""
 
     @abc.abstractmethod
@@ -71,11 +73,11 @@ class Tabular(abc.ABC):
         """Return `rows` as columns, with intervals that cover them as `view` says."""
 
     @abc.abstractmethod
-    def covers(self, view: View) -> str:
+    def coverage_sentence(self, view: View) -> str:
         """Return which rows the intervals of a view cover, in one sentence."""
 
     @abc.abstractmethod
-    def table(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
+    def table(self, view: View | float | None = None, **options: Unpack[ViewOptions]) -> str:
         """Return the estimate as text."""
 
     @abc.abstractmethod
@@ -89,42 +91,44 @@ class Tabular(abc.ABC):
         *,
         title: str | None = None,
         truth: Any = None,
-        **wishes: Unpack[Wishes],
+        **options: Unpack[ViewOptions],
     ) -> Any:
         """Return the estimate as a chart (Altair's), written to `path` if there is one.
 
         The suffix of `path` gives the format: .html, .png or .svg.
         """
-        from rumor.results.chart_files import saved
+        from rumor.results.chart_files import save_if_named
 
         with explain_missing_extra("a chart"):
-            return saved(self.picture(viewed(view, wishes), title, truth), path)
+            return save_if_named(self.picture(make_view(view, options), title, truth), path)
 
-    def columns(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> Columns:
+    def columns(self, view: View | float | None = None, **options: Unpack[ViewOptions]) -> Columns:
         """Return the estimate as columns: every value in its order,
         or the first of the estimate.
         """
-        filed = viewed(view, wishes).filed(self.LISTING)
-        found = self.cells(self.listed(filed), filed)
+        filed = make_view(view, options).for_file(self.LISTING)
+        found = self.cells(self.row_indices(filed), filed)
         return {
             name: column.tolist() if isinstance(column, np.ndarray) else list(column)
             for name, column in found.items()
         }
 
-    def to_arrow(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> pa.Table:
+    def to_arrow(
+        self, view: View | float | None = None, **options: Unpack[ViewOptions]
+    ) -> pa.Table:
         """Return the estimate as an Arrow table."""
         arrow: Any = import_optional("pyarrow", "an Arrow table")
-        return arrow.table(self.columns(view, **wishes))
+        return arrow.table(self.columns(view, **options))
 
-    def to_pandas(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> Any:
+    def to_pandas(self, view: View | float | None = None, **options: Unpack[ViewOptions]) -> Any:
         """Return the estimate as a pandas DataFrame."""
         pandas = import_optional("pandas", "a pandas DataFrame")
-        return pandas.DataFrame(self.columns(view, **wishes))
+        return pandas.DataFrame(self.columns(view, **options))
 
-    def to_polars(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> Any:
+    def to_polars(self, view: View | float | None = None, **options: Unpack[ViewOptions]) -> Any:
         """Return the estimate as a Polars DataFrame."""
         polars = import_optional("polars", "a Polars DataFrame")
-        return polars.DataFrame(self.columns(view, **wishes))
+        return polars.DataFrame(self.columns(view, **options))
 
     def __dataframe__(self, nan_as_null: bool = False, allow_copy: bool = True) -> Any:
         """Return the dataframe interchange protocol: any library
@@ -136,22 +140,22 @@ class Tabular(abc.ABC):
         """Return the rows as an Arrow stream."""
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
-    def __getitem__(self, name: object) -> Row:
+    def __getitem__(self, name: object) -> EstimateRow:
         """Return the row of a value that was named in advance; a tuple names the first columns."""
         asked = name if isinstance(name, tuple) else (name,)
         columns = self.columns(View(order="given"))
         heads = list(columns.values())[: len(asked)]
         for place, found in enumerate(zip(*heads, strict=True)):
             if found == asked:
-                return Row((key, column[place]) for key, column in columns.items())
+                return EstimateRow((key, column[place]) for key, column in columns.items())
         known = [str(value) for value in heads[0]]
         raise InputError(f"the estimate has no row of {nearest(str(asked[0]), known)}")
 
-    def __iter__(self) -> Iterator[Row]:
+    def __iter__(self) -> Iterator[EstimateRow]:
         """Yield row by row, in the order of a file."""
         columns = self.columns()
         for row in zip(*columns.values(), strict=True):
-            yield Row(zip(columns, row, strict=True))
+            yield EstimateRow(zip(columns, row, strict=True))
 
     def _repr_html_(self) -> str:
         """Return the chart, if charts can be drawn, and the first rows, for notebooks."""
@@ -159,15 +163,15 @@ class Tabular(abc.ABC):
 
         return notebook_html(self)
 
-    def to_csv(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
+    def to_csv(self, view: View | float | None = None, **options: Unpack[ViewOptions]) -> str:
         """Return the estimate as CSV text, in full precision."""
-        return csv_text(self.columns(view, **wishes))
+        return csv_text(self.columns(view, **options))
 
     def to_dict(
-        self, view: View | float | None = None, **wishes: Unpack[Wishes]
+        self, view: View | float | None = None, **options: Unpack[ViewOptions]
     ) -> dict[str, object]:
         """Return the estimate as plain data for JSON: {"reports": n, "estimates": [...]}."""
-        filed = viewed(view, wishes).filed(self.LISTING)
+        filed = make_view(view, options).for_file(self.LISTING)
         columns = self.columns(filed)
         return {
             "reports": self.reports,
@@ -177,7 +181,7 @@ class Tabular(abc.ABC):
             "of": filed.of,
             "simultaneous": filed.simultaneous,
             "order": filed.order,
-            "covers": self.covers(filed),
+            "covers": self.coverage_sentence(filed),
             "explanation": [*self.details(filed), *self.warnings],
             **self.extra_fields(filed),
             "diagnostics": dict(self.diagnostics),
@@ -202,7 +206,7 @@ class Tabular(abc.ABC):
         return [
             f"{self.reports:,} reports, epsilon {self.epsilon:.4g} per report; "
             f"method {self.method}; confidence intervals for {TARGETS[view.of]}",
-            self.covers(view),
+            self.coverage_sentence(view),
         ]
 
     def details(self, view: View) -> list[str]:
@@ -215,9 +219,9 @@ class Tabular(abc.ABC):
         warning = self.diagnostics.get("warning")
         return [] if warning is None else [f"note: {warning}"]
 
-    def explain(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
+    def explain(self, view: View | float | None = None, **options: Unpack[ViewOptions]) -> str:
         """Return as text the sentences that the footer of a table leaves out (`--explain`)."""
-        return "\n".join(wrapped(line) for line in self.details(viewed(view, wishes)))
+        return "\n".join(wrapped(line) for line in self.details(make_view(view, options)))
 
     def __str__(self) -> str:
         return self.table()

@@ -139,12 +139,12 @@ class RankedRows(Tabular):
         """Return the indices of the most frequent values, the most frequent first."""
         return [int(i) for i in ranked(self.frequency, self.unbiased)[:rows]]
 
-    def listed(self, view: View) -> list[int]:
+    def row_indices(self, view: View) -> list[int]:
         """Return the first values in the order of `view`."""
         if view.order == "estimate":
             return self.ranking(view.rows)
         return list(range(len(self.values)))[: view.rows]
 
-    def covers(self, view: View) -> str:
+    def coverage_sentence(self, view: View) -> str:
         """Return which rows the intervals of a view cover, in one sentence."""
         return coverage(view, len(self.values), self._COVERED, self._NAMED)

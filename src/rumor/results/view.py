@@ -6,6 +6,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Literal, TypedDict
 
+from rumor.core.deprecation import old_names
 from rumor.core.errors import InputError, format_value
 from rumor.core.exact import CONFIDENCE
 from rumor.core.types import Target, checked_target
@@ -15,7 +16,7 @@ Order = Literal["estimate", "given"]
 ROWS_SHOWN = 20
 
 
-class Wishes(TypedDict, total=False):
+class ViewOptions(TypedDict, total=False):
     """The options of a view by name."""
 
     level: float
@@ -25,6 +26,7 @@ class Wishes(TypedDict, total=False):
     order: str | None
 
 
+@old_names(filed="for_file")
 @dataclass(frozen=True)
 class View:
     """Which intervals are shown, of how many rows, in which order.
@@ -72,7 +74,7 @@ class View:
             self, rows=self.rows or ROWS_SHOWN, order=self.order or "estimate"
         )
 
-    def filed(self, listing: Order) -> View:
+    def for_file(self, listing: Order) -> View:
         """Return the view of a file: every row in the order of
         `listing`; if rows are limited, the first.
         """
@@ -80,7 +82,7 @@ class View:
         return dataclasses.replace(self, order=self.order or unsaid)
 
 
-def viewed(view: View | float | None, wishes: Wishes) -> View:
+def make_view(view: View | float | None, options: ViewOptions) -> View:
     """Return `view`, or the view of a level, changed by options that were given by name."""
     base = view if isinstance(view, View) else View() if view is None else View(level=view)
-    return dataclasses.replace(base, **wishes)
+    return dataclasses.replace(base, **options)

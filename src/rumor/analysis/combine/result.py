@@ -14,7 +14,7 @@ from rumor.core.plain_text import aligned, one_line, percent, wrapped
 from rumor.core.types import Vector
 from rumor.results.intervals import Bounds, critical_value, share_ends
 from rumor.results.rows import TARGETS, Column, Tabular, all_or_each, finite
-from rumor.results.view import ROWS_SHOWN, View, Wishes, viewed
+from rumor.results.view import ROWS_SHOWN, View, ViewOptions, make_view
 
 if TYPE_CHECKING:
     import altair as alt
@@ -52,7 +52,7 @@ class Combined(Tabular):
         least, most = share_ends(low, high, z * self.stderr)
         return np.where(shares, least, low), np.where(shares, most, high)
 
-    def listed(self, view: View) -> list[int]:
+    def row_indices(self, view: View) -> list[int]:
         """As given, whatever came out."""
         return list(range(len(self.values)))[: view.rows]
 
@@ -69,7 +69,7 @@ class Combined(Tabular):
             "stderr": finite(self.stderr[places]),
         }
 
-    def covers(self, view: View) -> str:
+    def coverage_sentence(self, view: View) -> str:
         """What the intervals cover."""
         return all_or_each(view, len(self.values), "a value")
 
@@ -78,10 +78,10 @@ class Combined(Tabular):
         parts = [{"name": name, **vars(part)} for name, part in self.parts.items()]
         return {"parts": parts, "notes": list(self.notes)}
 
-    def table(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
+    def table(self, view: View | float | None = None, **options: Unpack[ViewOptions]) -> str:
         """The rows as text, and what they were made of."""
-        asked = viewed(view, wishes)
-        rows = self.listed(asked)[: asked.rows or ROWS_SHOWN]
+        asked = make_view(view, options)
+        rows = self.row_indices(asked)[: asked.rows or ROWS_SHOWN]
         columns = self.cells(rows, asked)
         body = []
         for k in range(len(rows)):
@@ -99,7 +99,7 @@ class Combined(Tabular):
             f"{self.reports:,} reports, epsilon at most {self.epsilon:.4g} per report; "
             f"{self.method}; "
             f"confidence intervals for {TARGETS[self.of]}",
-            self.covers(asked),
+            self.coverage_sentence(asked),
             *(wrapped(note) for note in self.notes),
         ]
         weighted = any(part.weight is not None for part in self.parts.values())
@@ -117,7 +117,7 @@ class Combined(Tabular):
         """The rows with their intervals, a panel for each quantity."""
         from rumor.results.chart_parts import panels
 
-        rows = self.listed(view)[: view.rows or ROWS_SHOWN]
+        rows = self.row_indices(view)[: view.rows or ROWS_SHOWN]
         columns = self.cells(rows, view)
         data = [
             {

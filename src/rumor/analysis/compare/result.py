@@ -16,10 +16,10 @@ import numpy as np
 from rumor.core.exact import CONFIDENCE
 from rumor.core.plain_text import aligned, decimals_for, digits_for, one_line, percent, wrapped
 from rumor.core.types import Vector
-from rumor.estimators.groups import Overall
+from rumor.estimators.groups import OmnibusTest
 from rumor.results.intervals import Bounds, critical_value
 from rumor.results.rows import TARGETS, Column, Tabular, all_or_each, finite
-from rumor.results.view import ROWS_SHOWN, View, Wishes, viewed
+from rumor.results.view import ROWS_SHOWN, View, ViewOptions, make_view
 
 if TYPE_CHECKING:
     import altair as alt
@@ -49,7 +49,7 @@ class Pair:
     p_value: Vector = field(repr=False)
     adjusted: Vector = field(repr=False)
     intervals: Ends = field(repr=False)
-    overall: Overall | None
+    overall: OmnibusTest | None
     overall_adjusted: float | None
 
     @property
@@ -107,7 +107,7 @@ class Comparison(Tabular):
     def _size(self) -> int:
         return len(self.values) * len(self.pairs)
 
-    def listed(self, view: View) -> list[int]:
+    def row_indices(self, view: View) -> list[int]:
         """The first rows of every pair: as given or, in the order of the estimate, by p-value."""
         found: list[int] = []
         for number, pair in enumerate(self.pairs):
@@ -152,7 +152,7 @@ class Comparison(Tabular):
             return self.interval(view.level, simultaneous=view.simultaneous)
         return self.interval(1 - (1 - view.level) * shown / self._size)
 
-    def covers(self, view: View) -> str:
+    def coverage_sentence(self, view: View) -> str:
         """Which rows the intervals cover."""
         cut = view.rows is not None and view.rows < len(self.values)
         if view.chosen and cut and not view.simultaneous:
@@ -175,10 +175,10 @@ class Comparison(Tabular):
             tests.append({**names, "test": one.test, **told, "adjusted": pair.overall_adjusted})
         return {"groups": dict(self.groups), "tests": tests, "notes": list(self.notes)}
 
-    def table(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
+    def table(self, view: View | float | None = None, **options: Unpack[ViewOptions]) -> str:
         """A table for each pair, the test of the pair below it."""
-        seen = self.on_screen(viewed(view, wishes))
-        rows = self.listed(seen)
+        seen = self.on_screen(make_view(view, options))
+        rows = self.row_indices(seen)
         columns = self.cells(rows, seen)
         blocks = [self.heading] if self.heading else []
         each = len(self.values)
@@ -188,7 +188,7 @@ class Comparison(Tabular):
         facts = [
             f"{self.reports:,} reports, epsilon at most {self.epsilon:.4g} per report; "
             f"unbiased estimates; confidence intervals for {TARGETS[self.of]}",
-            self.covers(seen),
+            self.coverage_sentence(seen),
             f"Holm: p-value adjusted for {self._size:,} rows",
             *(wrapped(note) for note in self.notes),
         ]
@@ -198,7 +198,7 @@ class Comparison(Tabular):
         """For a table or a chart: as given where all rows fit, else the smallest p-values."""
         seen = view.on_screen()
         fits = len(self.values) <= (seen.rows or ROWS_SHOWN)
-        return view.filed("given") if fits and view.order is None else seen
+        return view.for_file("given") if fits and view.order is None else seen
 
     def _block(
         self, pair: Pair, columns: Mapping[str, Column], mine: Sequence[int], view: View

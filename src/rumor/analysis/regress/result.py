@@ -14,7 +14,7 @@ from rumor.core.plain_text import aligned, digits_for, one_line, percent, wrappe
 from rumor.core.types import Vector
 from rumor.results.intervals import Bounds, critical_value
 from rumor.results.rows import Column, Tabular
-from rumor.results.view import View, Wishes, viewed
+from rumor.results.view import View, ViewOptions, make_view
 
 if TYPE_CHECKING:
     import altair as alt
@@ -64,7 +64,7 @@ class Regression(Tabular):
         z = critical_value(level, 1)
         return self.coefficients - z * self.stderr, self.coefficients + z * self.stderr
 
-    def listed(self, view: View) -> list[int]:
+    def row_indices(self, view: View) -> list[int]:
         """Value by value, all its terms."""
         return list(range(self.coefficients.size))[: view.rows]
 
@@ -90,7 +90,7 @@ class Regression(Tabular):
             "odds_ratio": column(ratio),
         }
 
-    def covers(self, view: View) -> str:
+    def coverage_sentence(self, view: View) -> str:
         """What the intervals cover."""
         level = percent(view.level)
         return f"{level} confidence intervals, each for a coefficient chosen before seeing the data"
@@ -109,9 +109,9 @@ class Regression(Tabular):
             "notes": list(self.notes),
         }
 
-    def table(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
+    def table(self, view: View | float | None = None, **options: Unpack[ViewOptions]) -> str:
         """A block for each value, then the tests of the terms."""
-        seen = viewed(view, wishes).filed("given")
+        seen = make_view(view, options).for_file("given")
         columns = self.cells(range(self.coefficients.size), seen)
         blocks = [self.heading] if self.heading else []
         for number, value in enumerate(self.values):
@@ -148,7 +148,7 @@ class Regression(Tabular):
             f"{self.log_likelihood:.3f}, of the intercept alone "
             f"{self.null_log_likelihood:.3f}{rest}",
             f"{self.reports:,} reports, epsilon {self.epsilon:.4g} per report",
-            self.covers(view),
+            self.coverage_sentence(view),
         ]
         if self.left_out:
             lines.append(f"{self.left_out:,} respondents with a missing column were left out")

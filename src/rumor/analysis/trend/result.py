@@ -16,7 +16,7 @@ from rumor.core.plain_text import aligned, decimals_for, digits_for, one_line, p
 from rumor.core.types import Rows, Vector
 from rumor.results.intervals import Bounds, critical_value
 from rumor.results.rows import Column, Tabular, finite
-from rumor.results.view import ROWS_SHOWN, View, Wishes, viewed
+from rumor.results.view import ROWS_SHOWN, View, ViewOptions, make_view
 
 if TYPE_CHECKING:
     import altair as alt
@@ -84,7 +84,7 @@ class Trend(Tabular):
         shares = np.array([quantity in SHARES for quantity in self.quantities])
         return np.where(shares, np.clip(ends, 0.0, 1.0), ends)
 
-    def listed(self, view: View) -> list[int]:
+    def row_indices(self, view: View) -> list[int]:
         """Every period of every value; of a number of rows, the values that changed most surely."""
         order = list(range(len(self.values)))
         if view.order == "estimate":
@@ -113,7 +113,7 @@ class Trend(Tabular):
             "high": column(high),
         }
 
-    def covers(self, view: View) -> str:
+    def coverage_sentence(self, view: View) -> str:
         """What the band covers."""
         return f"band: approximate pointwise {percent(view.level)} confidence interval"
 
@@ -136,9 +136,9 @@ class Trend(Tabular):
             "notes": list(self.notes),
         }
 
-    def table(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
+    def table(self, view: View | float | None = None, **options: Unpack[ViewOptions]) -> str:
         """A row for each value: where its line began and ended, and where it changed."""
-        asked = viewed(view, wishes)
+        asked = make_view(view, options)
         most = asked.rows or ROWS_SHOWN
         order = list(range(len(self.values)))
         if len(order) > most:
@@ -170,7 +170,7 @@ class Trend(Tabular):
         lines += [
             f"{len(self.periods)} periods from {self.periods[0]} to {self.periods[-1]}; "
             f"{self.reports:,} reports, epsilon {self.epsilon:.4g} per report",
-            *(wrapped(line) for line in (self.method, self.covers(asked), *self.notes)),
+            *(wrapped(line) for line in (self.method, self.coverage_sentence(asked), *self.notes)),
         ]
         return "\n\n".join([*([self.heading] if self.heading else []), "\n".join(lines)])
 

@@ -16,7 +16,7 @@ import numpy as np
 from rumor.core.checks import checked_above_zero, checked_size
 from rumor.core.errors import InputError, format_value
 from rumor.core.types import Vector
-from rumor.estimators.data import Material
+from rumor.estimators.data import EstimationData
 from rumor.estimators.frequency.likelihood import Likelihood, oracle_likelihood
 from rumor.estimators.frequency.linear import clip_and_rescale
 from rumor.estimators.frequency.scaling import probability_likelihood
@@ -144,7 +144,7 @@ def _own_start(given: object, values: int) -> Vector:
 
 
 def oracle_em(
-    material: Material,
+    data: EstimationData,
     *,
     start: object = "uniform",
     per_bit: bool = False,
@@ -160,7 +160,7 @@ def oracle_em(
     domains, as the paper says).
     """
     rule = Stopping(**stopping)  # type: ignore[arg-type]
-    summary, oracle = material.summary, material.oracle
+    summary, oracle = data.summary, data.oracle
     if not isinstance(per_bit, bool):
         raise InputError(f"per_bit must be true or false; got {format_value(per_bit)}")
     if per_bit:
@@ -169,7 +169,7 @@ def oracle_em(
         return two_states(oracle.item_channel(summary.tally, summary.reports), start, rule)
     observed = oracle.support_counts(summary.tally).astype(np.float64)
     first = start_at(start, observed, oracle.domain)
-    reports, weights = material.distinct("em")
+    reports, weights = data.distinct("em")
     if likelihood == "odds":
         return iterate(oracle_likelihood(oracle, reports, weights), first, rule)
     if likelihood not in LIKELIHOODS:
@@ -181,13 +181,13 @@ def oracle_em(
 
 
 def oracle_bayes(
-    material: Material, *, gap: float = 1e-6, max_updates: int = 2000
+    data: EstimationData, *, gap: float = 1e-6, max_updates: int = 2000
 ) -> tuple[Vector, Diagnostics]:
     """Return the estimate of method "bayes" for an oracle: the certified optimum."""
     checked_size("max_updates", max_updates, 1, _MOST)
     rule = Stopping(max_iterations=max_updates, gap=gap)
-    oracle, summary = material.oracle, material.summary
-    reports, weights = material.distinct("bayes")
+    oracle, summary = data.oracle, data.summary
+    reports, weights = data.distinct("bayes")
     likelihood = oracle_likelihood(oracle, reports, weights)
     if oracle.dispersion == 0:
         # Every report supports one value: the counts are all there is to know.
@@ -195,7 +195,7 @@ def oracle_bayes(
         exact = single_support(counts, oracle.hit, oracle.miss)
         now = likelihood.update(exact)
         return exact, _told(Solution(exact, now.gap, now.log_likelihood, 1), gap)
-    start = interior_start(material.unbiased)
+    start = interior_start(data.unbiased)
     found = maximize(likelihood, start, gap=rule.wanted_gap, max_updates=rule.max_iterations)
     return found.frequency, _told(found, gap)
 

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rumor.core.types import Vector, checked_target
-from rumor.estimators.data import Material
+from rumor.estimators.data import EstimationData
 from rumor.estimators.frequency.linear import project
 from rumor.estimators.frequency.posterior import PSEUDO, CountTable, fitted_law, logistic
 from rumor.estimators.frequency.priors import Grid, Noise, between, few_share, ladder, make_grid
@@ -124,7 +124,7 @@ _PEOPLE_EPSILON = 5.0
 
 
 @dataclass(frozen=True)
-class Shrunk:
+class PosteriorMeans:
     """Posterior mean frequencies, and what the counts said of the laws behind them."""
 
     frequency: Vector
@@ -137,19 +137,19 @@ class Shrunk:
 
 
 def oracle_auto(
-    material: Material, *, target: str = "population"
+    data: EstimationData, *, target: str = "population"
 ) -> tuple[Vector, dict[str, object]]:
     """Return the estimate of method "auto", the default.
 
     `target` is what the error is to be small against: the "population" that the people were
     drawn from, or the histogram of these "people", which is known better at large epsilon.
     """
-    oracle, summary = material.oracle, material.summary
+    oracle, summary = data.oracle, data.summary
     if checked_target(target) == "people" and oracle.epsilon > _PEOPLE_EPSILON:
         # There, nearly all of the noise is the people's own sampling: it is to be kept.
-        return project(material.unbiased), {"estimator": "projection"}
+        return project(data.unbiased), {"estimator": "projection"}
     items = oracle.item_channel(summary.tally, summary.reports)
-    frequency, told = default_frequency(items, material.unbiased)
+    frequency, told = default_frequency(items, data.unbiased)
     if target == "people" and told["estimator"] != "projection":
         frequency = towards_people(items, frequency)
     return frequency, told
@@ -195,7 +195,7 @@ def towards_people(items: ItemCounts, frequency: Vector) -> Vector:
     return np.asarray(moved / moved.sum())
 
 
-def shrink(items: ItemCounts) -> Shrunk:
+def shrink(items: ItemCounts) -> PosteriorMeans:
     """Return the posterior mean of every frequency, averaged over the priors."""
     grid = make_grid(items, items.unbiased)
     table = CountTable(items, grid)
@@ -209,7 +209,7 @@ def shrink(items: ItemCounts) -> Shrunk:
         fitted *= 1 - few_share(grid.domain)
         moments = moments.mixed(free, fitted)
     means = np.maximum(moments.means, 0.0)[table.where]
-    return Shrunk(
+    return PosteriorMeans(
         frequency=limit_translation(items, means / means.sum()),
         variance=np.maximum(moments.squares - moments.means**2, 0.0)[table.where],
         evidence=moments.evidence - table.even_evidence(),

@@ -32,7 +32,7 @@ _MAX_STEPS = 60
 
 
 @dataclass(frozen=True)
-class Posterior:
+class CountPosteriors:
     """For each prior: mean and variance of each distinct count's frequency, and log evidence.
 
     The evidence is relative to the largest likelihood there is; -inf where the prior was
@@ -163,7 +163,7 @@ class CountTable:
         energy = self._energy(rows, np.full(rows.size, self.grid.even))
         return float(self.often @ (energy - self._top))
 
-    def condition(self, log_priors: Vector) -> Posterior:
+    def condition(self, log_priors: Vector) -> CountPosteriors:
         """Return the posterior under each prior (a column each), given the sum of frequencies."""
         points, members = self.grid.points, log_priors.shape[1]
         spread = (points**2) @ np.exp(log_priors) - (points @ np.exp(log_priors)) ** 2
@@ -189,15 +189,15 @@ class CountTable:
             high[live] = np.where(excess > 0, tilt[live], high[live])
             leap = 3.0 / np.sqrt(leftover.min()) * 2.0**step
             tilt[live] = next_tilt(tilt[live], excess / leftover, low[live], high[live], leap)
-        return Posterior(means, spreads, evidence)
+        return CountPosteriors(means, spreads, evidence)
 
-    def apart(self, log_priors: Vector) -> Posterior:
+    def independent_posterior(self, log_priors: Vector) -> CountPosteriors:
         """Return the posterior under each prior (a column each) of
         frequencies without a fixed sum.
         """
         still = np.zeros(log_priors.shape[1])
         means, variances, logs, _ = self._tilted(log_priors, still)
-        return Posterior(means, variances, self.often @ logs)
+        return CountPosteriors(means, variances, self.often @ logs)
 
     def _tilted(
         self, log_priors: Vector, tilt: Vector

@@ -19,8 +19,8 @@ import numpy as np
 from rumor.core.errors import InputError
 from rumor.core.reports import Reports
 from rumor.core.types import Vector
-from rumor.estimators.data import Material, Passes, total
-from rumor.estimators.frequency.empirical import Shrunk, oracle_auto, shrink
+from rumor.estimators.data import EstimationData, Passes, total
+from rumor.estimators.frequency.empirical import PosteriorMeans, oracle_auto, shrink
 from rumor.mechanisms.subset_selection import SubsetSelection
 from rumor.mechanisms.support import ItemCounts
 
@@ -32,17 +32,17 @@ _PRECISIONS = (0.5, 20.0)
 _LENT = 100.0
 
 
-def oracle_refined(material: Material) -> tuple[Vector, dict[str, object]]:
+def oracle_refined(data: EstimationData) -> tuple[Vector, dict[str, object]]:
     """Return the estimate of method "refined"."""
-    if material.oracle.domain < 5:
-        return oracle_auto(material)
-    found = refine(material)
+    if data.oracle.domain < 5:
+        return oracle_auto(data)
+    found = refine(data)
     return found.frequency, {"evidence": found.evidence, "fitted": found.fitted}
 
 
-def refine(material: Material) -> Shrunk:
+def refine(data: EstimationData) -> PosteriorMeans:
     """Return empirical Bayes on the counts, then again on the reports' further information."""
-    oracle, summary = material.oracle, material.summary
+    oracle, summary = data.oracle, data.summary
     if not isinstance(oracle, SubsetSelection) or oracle.epsilon > MAX_EPSILON:
         raise InputError(
             f'method "refined" is for subset selection up to epsilon {MAX_EPSILON:g}; '
@@ -52,13 +52,13 @@ def refine(material: Material) -> Shrunk:
     first = shrink(items)
     if oracle.size == 1:
         return first
-    if material.reports is None:
+    if data.reports is None:
         raise InputError('method "refined" needs the reports; got a summary of them')
-    return shrink(_second_look(oracle, material.reports, items, first))
+    return shrink(_second_look(oracle, data.reports, items, first))
 
 
 def _second_look(
-    oracle: SubsetSelection, reports: Reports | Passes, items: ItemCounts, first: Shrunk
+    oracle: SubsetSelection, reports: Reports | Passes, items: ItemCounts, first: PosteriorMeans
 ) -> ItemCounts:
     """Return counts as they would be, had each value been seen with its own precision."""
     h, share = first.frequency, oracle.size / oracle.domain

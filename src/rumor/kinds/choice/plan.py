@@ -9,7 +9,7 @@ import numpy as np
 
 from rumor.core.exact import CONFIDENCE
 from rumor.core.randomness import Seeded
-from rumor.estimators.power import Between
+from rumor.estimators.power import PowerPlan
 from rumor.kinds.choice.question import candidates, choose_oracle
 from rumor.kinds.planning.forecast import (
     Range,
@@ -92,7 +92,7 @@ class PlannedChoice(PlannedQuestion[FrequencyOracle]):
         tail = first_tail(CONFIDENCE, self.domain)
         return RareCount(*mechanism.rare_rates(users)).smallest_share(tail) or 1.0
 
-    def difference(self, mechanism: FrequencyOracle, users: int, between: Between) -> float:
+    def difference(self, mechanism: FrequencyOracle, users: int, between: PowerPlan) -> float:
         """Of the share of one answer."""
         return between.share_difference(lambda f: float(mechanism.variance(f, 1)), users)
 

@@ -21,7 +21,7 @@ from rumor.mechanisms.mixed.parts import Parts
 from rumor.results.intervals import critical_value
 from rumor.results.rows import Column, Tabular, all_or_each, finite
 from rumor.results.shares import Share
-from rumor.results.view import View, Wishes, viewed
+from rumor.results.view import View, ViewOptions, make_view
 
 if TYPE_CHECKING:
     import altair as alt
@@ -174,7 +174,7 @@ class JointEstimate(Tabular):
         ]
         return np.concatenate([low for low, _ in ends]), np.concatenate([high for _, high in ends])
 
-    def listed(self, view: View) -> list[int]:
+    def row_indices(self, view: View) -> list[int]:
         """Cells, then margins, in their order, whatever came out."""
         return list(range(self.frequency.size))[: view.rows]
 
@@ -207,7 +207,7 @@ class JointEstimate(Tabular):
             *(np.concatenate([*(pair[side] for pair in ends), nothing]) for side in (0, 1)),
         ]
 
-    def covers(self, view: View) -> str:
+    def coverage_sentence(self, view: View) -> str:
         """What the intervals cover."""
         return all_or_each(view, self.frequency.size, "a cell or a margin")
 
@@ -224,11 +224,11 @@ class JointEstimate(Tabular):
 
     # Text and picture
 
-    def table(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
+    def table(self, view: View | float | None = None, **options: Unpack[ViewOptions]) -> str:
         """Cross-tables with their intervals, and how the answers go together."""
         from rumor.kinds.joint.cross_table import cross_tables
 
-        return cross_tables(self, viewed(view, wishes))
+        return cross_tables(self, make_view(view, options))
 
     @override
     def details(self, view: View) -> list[str]:

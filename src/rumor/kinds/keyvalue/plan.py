@@ -158,7 +158,7 @@ class PlannedKeyValue(PlannedQuestion[KeyValueMechanism]):
             f"at most half the range."
         ]
         if mechanism.kept is not None:
-            told.append(mechanism.kept.planned)
+            told.append(mechanism.kept.plan_sentence)
         return told if self.asked.cap is not None else [*told, NO_CAP]
 
     truth = "keys held by a half, a third, a quarter and so on"

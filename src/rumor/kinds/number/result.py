@@ -17,7 +17,7 @@ from rumor.core.plain_text import aligned, digits_for, percent
 from rumor.core.types import checked_target
 from rumor.results.intervals import Intervals, critical_value
 from rumor.results.rows import Column, Tabular
-from rumor.results.view import View, Wishes, viewed
+from rumor.results.view import View, ViewOptions, make_view
 
 if TYPE_CHECKING:
     import altair as alt
@@ -42,7 +42,7 @@ class MeanEstimate(Tabular):
         """There is one row: the mean."""
         return ("mean",)
 
-    def listed(self, view: View) -> list[int]:
+    def row_indices(self, view: View) -> list[int]:
         """The one row."""
         return [0]
 
@@ -73,13 +73,13 @@ class MeanEstimate(Tabular):
             "stderr": [self.stderr],
         }
 
-    def covers(self, view: View) -> str:
+    def coverage_sentence(self, view: View) -> str:
         """What the one interval covers."""
         return f"{percent(view.level)} confidence interval for the mean"
 
-    def table(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
+    def table(self, view: View | float | None = None, **options: Unpack[ViewOptions]) -> str:
         """The mean as text, with its interval."""
-        seen = viewed(view, wishes).on_screen()
+        seen = make_view(view, options).on_screen()
         low, high = self.interval(seen.level, of=seen.of)
         digits = digits_for(self.stderr)
         body = [

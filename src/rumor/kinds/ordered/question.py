@@ -64,7 +64,7 @@ class OrderedQuestion(Kind[Wave]):
         """The labels, or the range."""
         if mechanism.labels is not None:
             return f"one of {abbreviate_list(mechanism.labels)}"
-        return mechanism.scale.said
+        return mechanism.scale.answers_in_words
 
     def example(self) -> Example:
         """Minutes."""

@@ -43,7 +43,7 @@ from rumor.mechanisms.wave.scale import Scale
 from rumor.results.intervals import critical_value
 from rumor.results.rows import Column, Tabular
 from rumor.results.shares import Share
-from rumor.results.view import View, Wishes, viewed
+from rumor.results.view import View, ViewOptions, make_view
 
 if TYPE_CHECKING:
     import altair as alt
@@ -256,7 +256,7 @@ class OrderedEstimate(Tabular):
 
     # Rows
 
-    def listed(self, view: View) -> list[int]:
+    def row_indices(self, view: View) -> list[int]:
         """Positions in their order, whatever came out."""
         return list(range(self.scale.domain))[: view.rows]
 
@@ -284,7 +284,7 @@ class OrderedEstimate(Tabular):
         """The ends of the share of each position."""
         return self.sides(np.eye(self.scale.domain))
 
-    def covers(self, view: View) -> str:
+    def coverage_sentence(self, view: View) -> str:
         """What the intervals cover."""
         level = f"{percent(view.level)}, {assumption_phrase(self.assume, self.heaps)}"
         if view.simultaneous:
@@ -334,7 +334,7 @@ class OrderedEstimate(Tabular):
         found = self._measured(weights, level)
         return [
             {
-                "value": names[start] if each == 1 else self.scale.stretch(start, start + each),
+                "value": names[start] if each == 1 else self.scale.range_name(start, start + each),
                 "frequency": one.value,
                 "low": one.low,
                 "high": one.high,
@@ -354,9 +354,9 @@ class OrderedEstimate(Tabular):
 
     # Text and picture
 
-    def table(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
+    def table(self, view: View | float | None = None, **options: Unpack[ViewOptions]) -> str:
         """Mean and quantiles as text; of few labels, each with its share."""
-        seen = viewed(view, wishes)
+        seen = make_view(view, options)
         few = self.scale.labels is not None and self.scale.domain <= _LISTED
         lines = [self._shares(seen), ""] if few else []
         lines += [self._measures(seen), ""]
@@ -372,7 +372,7 @@ class OrderedEstimate(Tabular):
         return "\n".join(lines)
 
     def _shares(self, view: View) -> str:
-        rows = self.cells(self.listed(view), view)
+        rows = self.cells(self.row_indices(view), view)
         decimals = decimals_for(float(self._positions.high_deviation.max()))
         interval = f"{percent(view.level)} interval"
         body = [

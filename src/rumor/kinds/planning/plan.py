@@ -21,7 +21,7 @@ from rumor.core.exact import CONFIDENCE, MAX_EPSILON, checked_epsilon
 from rumor.core.plain_text import toml_text
 from rumor.core.types import Progress
 from rumor.estimators.power import POWER as USUAL_POWER
-from rumor.estimators.power import Between
+from rumor.estimators.power import PowerPlan
 from rumor.kinds import KINDS, NAMES
 from rumor.kinds.planning.forecast import Range
 from rumor.kinds.planning.planned import (
@@ -56,7 +56,7 @@ class Plan:
     best: Option[Any]
     solved: str
     """Which of people, epsilon, error and the rest was found from the others."""
-    between: Between | None = None
+    between: PowerPlan | None = None
     """Where groups are to be compared: people are then those of each."""
     named: bool = False
     """Whether groups are compared in one row named in advance."""
@@ -86,8 +86,8 @@ class Plan:
         every = self._every_row(self.between)
         return self.topic.difference(self.best.mechanism, self.users, every)
 
-    def _every_row(self, between: Between) -> Between:
-        return between.among(self.topic.compared_rows(self.best.mechanism))
+    def _every_row(self, between: PowerPlan) -> PowerPlan:
+        return between.for_rows(self.topic.compared_rows(self.best.mechanism))
 
     def _told_apart(self) -> list[str]:
         """Both differences in a sentence."""
@@ -449,7 +449,7 @@ Measure = Callable[[PlannedQuestion[Any], Mechanism, int], float]
 
 
 def _measure(
-    wishes: Mapping[str, float | None], most: float, between: Between | None, named: bool
+    wishes: Mapping[str, float | None], most: float, between: PowerPlan | None, named: bool
 ) -> tuple[Measure, float | None]:
     """How well is well enough, and by which measure."""
     said = {name: wanted for name, wanted in wishes.items() if wanted is not None}
@@ -469,7 +469,7 @@ def _measure(
             return (lambda topic, mechanism, n: topic.difference(mechanism, n, between)), aim
         return (
             lambda topic, mechanism, n: topic.difference(
-                mechanism, n, between.among(topic.compared_rows(mechanism))
+                mechanism, n, between.for_rows(topic.compared_rows(mechanism))
             )
         ), aim
     if "detect" in said:
@@ -490,7 +490,7 @@ def _between(
     groups: int | None,
     deviation: float | None,
     named: bool,
-) -> Between | None:
+) -> PowerPlan | None:
     """Two groups or more, where anything is said of them."""
     if all(said is None for said in (difference, share, power, groups, deviation)) and not named:
         return None
@@ -499,7 +499,7 @@ def _between(
             raise InputError(
                 f"{name} must be a number above 0 and below 1; got {format_value(value)}"
             )
-    return Between(
+    return PowerPlan(
         _SHARE if share is None else share,
         USUAL_POWER if power is None else power,
         groups=2 if groups is None else checked_size("groups", groups, 2, _GROUPS),
@@ -553,7 +553,7 @@ def _plan(
     users: int,
     wish: BudgetSpec,
     solved: str,
-    between: Between | None,
+    between: PowerPlan | None,
     named: bool,
 ) -> Plan:
     if between is not None and between.deviation is not None and topic.unit == "share":

@@ -29,7 +29,7 @@ from typing import ClassVar, Generic, Self, TypeVar
 from rumor.core.checks import checked_size
 from rumor.core.errors import InputError
 from rumor.core.types import Progress, Vector
-from rumor.estimators.power import Between
+from rumor.estimators.power import PowerPlan
 from rumor.kinds.planning.forecast import Range
 from rumor.mechanisms.base import Mechanism
 from rumor.mechanisms.poisoning import PoisoningBound
@@ -284,7 +284,7 @@ class PlannedQuestion(abc.ABC, Generic[M]):
         """Return how many rows `rumor compare` prints for a pair of groups."""
         raise _not_compared(mechanism)
 
-    def difference(self, mechanism: M, users: int, between: Between) -> float:
+    def difference(self, mechanism: M, users: int, between: PowerPlan) -> float:
         """Return the smallest difference that groups of so many people each notice."""
         raise _not_compared(mechanism)
 
@@ -382,7 +382,7 @@ class PlannedMean(PlannedQuestion[M]):
         """A one-sided test against a known number."""
         return noticed(self.error(mechanism, users), self.asked.span)
 
-    def difference(self, mechanism: M, users: int, between: Between) -> float:
+    def difference(self, mechanism: M, users: int, between: PowerPlan) -> float:
         """Of means, of numbers with a standard deviation."""
         span = self.asked.span
         deviation = span * EVEN if between.deviation is None else between.deviation

@@ -107,14 +107,14 @@ def shrunk(items: ItemCounts) -> tuple[Vector, dict[str, object]]:
     many = items.counts.size >= _MANY
     if many:
         laws = np.hstack([laws, pareto_laws(grid, items)])
-    posterior = table.apart(laws)
+    posterior = table.independent_posterior(laws)
     weights, together = _weighed(posterior.evidence)
     means, fitted = posterior.means @ weights, 0.0
     if many:
         # It begins at the average of the others.
         average = np.exp(laws) @ weights
         law, atoms = fitted_law(table, average / average.sum(), lambda each: each / each.sum())
-        free = table.apart(np.log(np.maximum(law, 1e-300))[:, None])
+        free = table.independent_posterior(np.log(np.maximum(law, 1e-300))[:, None])
         # It was fitted to the counts that judge it.
         penalty = max(math.log(items.counts.size), _PER_ATOM * atoms)
         fitted = logistic(float(free.evidence[0]) - together - penalty)

@@ -12,7 +12,7 @@ from rumor.core.exact import CONFIDENCE
 from rumor.core.option_sets import from_table
 from rumor.core.randomness import Seeded
 from rumor.core.types import Vector
-from rumor.estimators.power import Between
+from rumor.estimators.power import PowerPlan
 from rumor.kinds.planning.forecast import holders, typical_keys
 from rumor.kinds.planning.planned import (
     BudgetSpec,
@@ -98,7 +98,7 @@ class PlannedSet(PlannedQuestion[SetMechanism]):
         about = RareCount.of_part(users, mechanism.share, mechanism.miss, mechanism.gain)
         return about.smallest_share(first_tail(CONFIDENCE, self.domain)) or 1.0
 
-    def difference(self, mechanism: SetMechanism, users: int, between: Between) -> float:
+    def difference(self, mechanism: SetMechanism, users: int, between: PowerPlan) -> float:
         """Of the share of one option."""
         return between.share_difference(lambda f: float(mechanism.variance(f, 1)), users)
 
@@ -124,7 +124,7 @@ class PlannedSet(PlannedQuestion[SetMechanism]):
         """What a cap does, or would do."""
         if self.asked.cap is None:
             return ["Where few of many options are chosen, --cap N makes the error smaller."]
-        return [] if mechanism.kept is None else [mechanism.kept.planned]
+        return [] if mechanism.kept is None else [mechanism.kept.plan_sentence]
 
     def question(self) -> Mapping[str, object]:
         """How many options."""

@@ -26,7 +26,7 @@ Shares = list[tuple[tuple[int, ...], Fraction]]
 _KEPT = 1 / (2 * Fraction(13, 10) ** 2)
 
 
-def designed(parts: Parts, epsilon: float, pair: Fraction | None = None) -> Shares:
+def design_shares(parts: Parts, epsilon: float, pair: Fraction | None = None) -> Shares:
     """Return the shares of the components; of two parts, `pair` fixes that of the pair."""
     everything = tuple(range(parts.count))
     if parts.count == 2:

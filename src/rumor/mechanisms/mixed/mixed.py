@@ -37,7 +37,7 @@ from rumor.core.types import Tally, Vector
 from rumor.core.typing import override
 from rumor.mechanisms.auditing import Audit
 from rumor.mechanisms.blanket import Blanket, BlanketPart
-from rumor.mechanisms.mixed.design import designed
+from rumor.mechanisms.mixed.design import design_shares
 from rumor.mechanisms.mixed.parts import MAX_CELLS, Parts
 from rumor.mechanisms.permanence import FreshAnswers
 from rumor.mechanisms.poisoning import Poisoning, PoisoningTarget
@@ -56,7 +56,7 @@ class Component:
     share: Fraction
     """The share of the people who are asked for this component."""
 
-    def described(self) -> dict[str, Json]:
+    def describe(self) -> dict[str, Json]:
         """Return the component as a contract writes it: the size of
         the table follows from the parts.
         """
@@ -99,7 +99,7 @@ class Mixed(EncodedAnswers):
         """
         exact.checked_epsilon(epsilon)
         own = Parts.of(parts)
-        shares = designed(own, epsilon, None if pair is None else _checked_pair(pair, own))
+        shares = design_shares(own, epsilon, None if pair is None else _checked_pair(pair, own))
         left, chances = Fraction(1), []
         for _, share in shares[:-1]:
             chances.append(exact.floor_threshold(share / left))
@@ -127,7 +127,7 @@ class Mixed(EncodedAnswers):
 
     def parameters(self) -> dict[str, Json]:
         """Return the number of values of each part, and the components."""
-        components: list[Json] = [one.described() for one in self.components]
+        components: list[Json] = [one.describe() for one in self.components]
         return {"sizes": list(self.parts.sizes), "components": components}
 
     @classmethod
@@ -376,7 +376,7 @@ class MixedAudit(Audit["Mixed"]):
     """Cells of a table, for an audit."""
 
     @override
-    def repeated(self, value: object, count: int) -> object:
+    def repeat(self, value: object, count: int) -> object:
         return np.full(count, self.mechanism.code(value))
 
     def as_argument(self, value: object) -> str:

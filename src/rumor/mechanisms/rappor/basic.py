@@ -103,12 +103,12 @@ class BasicRappor(BitPerValue, PermanentBits):
 
     def draw(self, value: object, draws: Draws) -> bytes:
         """Draw the permanent bits, then the report, both from one stream."""
-        settled = self.noise.settle(1 << self.code(value), self.domain, draws)
+        settled = self.noise.draw_permanent(1 << self.code(value), self.domain, draws)
         return self.noise.report(settled, self.domain, draws).to_bytes(self.width, "little")
 
     @override
     def draw_permanent(self, value: object, *, person: Keyed, noise: Keyed) -> bytes:
-        settled = self.noise.settle(1 << self.code(value), self.domain, noise.draws())
+        settled = self.noise.draw_permanent(1 << self.code(value), self.domain, noise.draws())
         return settled.to_bytes(self.width, "little")
 
     def report_permanent(self, settled: bytes, *, random: RandomSource | None = None) -> bytes:

@@ -388,14 +388,14 @@ class Rappor(PermanentBits):
         """Draw below(cohorts), then the permanent bits, then the report, all from one stream."""
         cohort = draws.below(self.cohorts)
         filter_bits = int.from_bytes(self.bloom.filter(_word(value), cohort), "little")
-        settled = self.noise.settle(filter_bits, self.bits, draws)
+        settled = self.noise.draw_permanent(filter_bits, self.bits, draws)
         return self._join(cohort, self.noise.report(settled, self.bits, draws))
 
     def draw_permanent(self, value: object, *, person: Keyed, noise: Keyed) -> bytes:
         """Draw the cohort, which ignores the value, and the permanent bits."""
         cohort = person.extend("cohort", self.cohorts).draws().below(self.cohorts)
         filter_bits = int.from_bytes(self.bloom.filter(_word(value), cohort), "little")
-        return self._join(cohort, self.noise.settle(filter_bits, self.bits, noise.draws()))
+        return self._join(cohort, self.noise.draw_permanent(filter_bits, self.bits, noise.draws()))
 
     def report_permanent(self, settled: bytes, *, random: RandomSource | None = None) -> bytes:
         """Return the cohort unchanged and the bits with fresh noise."""

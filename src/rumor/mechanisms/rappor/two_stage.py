@@ -213,7 +213,7 @@ class TwoStageNoise:
         above = np.logaddexp(keep + set_, turn + clear)
         return np.asarray(above - np.logaddexp(turn + set_, keep + clear))
 
-    def settle(self, filter_bits: int, size: int, draws: Draws) -> int:
+    def draw_permanent(self, filter_bits: int, size: int, draws: Draws) -> int:
         """Draw the permanent bits of a filter: for each bit in
         order, one coin(flip) that flips it.
         """

@@ -75,7 +75,7 @@ class Scale(abc.ABC):
 
     @property
     @abc.abstractmethod
-    def said(self) -> str:
+    def answers_in_words(self) -> str:
         """The answers that a person may give, in words."""
 
     def notes(self, value: object) -> tuple[str, ...]:
@@ -90,13 +90,13 @@ class Scale(abc.ABC):
         """Return a copy whose positions are known by their numbers."""
         return self
 
-    def marks(self, spacing: float) -> tuple[int, int]:
+    def round_marks(self, spacing: float) -> tuple[int, int]:
         """Return the number of positions between two round numbers
         `spacing` apart, and the first one.
         """
         raise InputError(f"round is for a range of numbers; got {format_value(spacing)} for labels")
 
-    def stretch(self, first: int, end: int) -> str:
+    def range_name(self, first: int, end: int) -> str:
         """Return the common name of the positions from `first` to before `end`."""
         names = self.names()
         return f"{names[first]} to {names[min(end, self.domain) - 1]}"
@@ -148,7 +148,7 @@ class Steps(Scale):
 
     @override
     def code(self, value: object) -> int:
-        return one_code(self.codes, value, f"an answer must be {self.said}")
+        return one_code(self.codes, value, f"an answer must be {self.answers_in_words}")
 
     @override
     def inputs(self) -> Sequence[object]:
@@ -172,7 +172,7 @@ class Steps(Scale):
 
     @property
     @override
-    def said(self) -> str:
+    def answers_in_words(self) -> str:
         if self.labels is None:
             return f"an integer from 0 to {self.domain - 1:,}"
         return "one of the labels"
@@ -229,12 +229,12 @@ class Bins(Scale):
         digits = min(max(0, 1 - math.floor(math.log10(self.unit))), 12)
         return [np.format_float_positional(end, digits, trim="-") for end in self.edges]
 
-    def stretch(self, first: int, end: int) -> str:
+    def range_name(self, first: int, end: int) -> str:
         """Return the range of the positions from `first` to before
         `end`, or the whole numbers in it.
         """
         if self.whole:
-            return super().stretch(first, end)
+            return super().range_name(first, end)
         ends = self._ends()
         return f"{ends[first]} to {ends[min(end, self.domain)]}"
 
@@ -250,7 +250,7 @@ class Bins(Scale):
 
     @property
     @override
-    def said(self) -> str:
+    def answers_in_words(self) -> str:
         if self.whole:
             return f"a whole number from {self.grid.low + 0.5:.0f} to {self.grid.high - 0.5:.0f}"
         return f"a number from {self.grid.range_text}"
@@ -260,7 +260,7 @@ class Bins(Scale):
         told = "the number lies outside the range and was taken as the nearest end"
         return (told,) if self.grid.is_clipped(value) else ()
 
-    def marks(self, spacing: float) -> tuple[int, int]:
+    def round_marks(self, spacing: float) -> tuple[int, int]:
         """Return the number of bins between two multiples of `spacing`, and the first of them.
 
         Each multiple must begin a bin, or be a whole number with a bin of its own.
@@ -279,7 +279,7 @@ class Bins(Scale):
         return round(apart), math.floor(first + _EXACT * self.domain)
 
 
-def scale_of(bins: object, range: Sequence[object] = ()) -> Scale:
+def scale_from_contract(bins: object, range: Sequence[object] = ()) -> Scale:
     """Return the scale that a contract writes: the number of positions, or range and outside."""
     if not range:
         return Steps(checked_size("bins", bins, MIN_POSITIONS, MAX_POSITIONS))
@@ -289,7 +289,7 @@ def scale_of(bins: object, range: Sequence[object] = ()) -> Scale:
     return Bins(ends[0], ends[1], bins, outside)
 
 
-def wished_scale(
+def scale_from_spec(
     labels: object = None,
     low: object = None,
     high: object = None,

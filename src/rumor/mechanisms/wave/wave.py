@@ -25,7 +25,7 @@ from rumor.core.typing import override
 from rumor.mechanisms.poisoning import PoisoningTarget
 from rumor.mechanisms.shapes import CountedIntegers, EncodedAnswers, exact_parameters
 from rumor.mechanisms.wave.band import Band
-from rumor.mechanisms.wave.scale import Scale, checked_spacing, scale_of, wished_scale
+from rumor.mechanisms.wave.scale import Scale, checked_spacing, scale_from_contract, scale_from_spec
 from rumor.mechanisms.windowed import WindowedResponse
 
 _MOST_SPACINGS = 3
@@ -58,7 +58,7 @@ class Wave(EncodedAnswers, WindowedResponse, CountedIntegers):
 
         `round_to` are distances of numbers that people round to, in the unit of the range.
         """
-        scale = wished_scale(labels, low, high, bins, outside)
+        scale = scale_from_spec(labels, low, high, bins, outside)
         self._describe(scale, _spacings(round_to))
         if window is None:
             half = exact.exp(exact.checked_epsilon(epsilon) / 2)
@@ -68,7 +68,7 @@ class Wave(EncodedAnswers, WindowedResponse, CountedIntegers):
 
     def _describe(self, scale: Scale, spacings: tuple[float, ...]) -> None:
         self.scale, self.labels, self.spacings = scale, scale.labels, spacings
-        self.marks = tuple(scale.marks(spacing) for spacing in spacings)
+        self.marks = tuple(scale.round_marks(spacing) for spacing in spacings)
 
     @property
     def domain(self) -> int:
@@ -91,7 +91,7 @@ class Wave(EncodedAnswers, WindowedResponse, CountedIntegers):
         keys = ("window", "inside", "bins", *numbers)
         window, inside, bins, *range = exact_parameters(cls.name, parameters, *keys)
         self = cls.__new__(cls)
-        self._describe(scale_of(bins, range), ())
+        self._describe(scale_from_contract(bins, range), ())
         self.window = checked_size("window", window, 1, self.domain)
         self.inside = self.checked_inside(self.window, inside)
         return self
@@ -171,8 +171,8 @@ class Wave(EncodedAnswers, WindowedResponse, CountedIntegers):
         return fakes / reports * self.scale.unit * float(self.domain - 1 + start / slope)
 
 
-def _spacings(wish: object) -> tuple[float, ...]:
-    listed = list(wish) if isinstance(wish, (list, tuple)) else [wish]
+def _spacings(spec: object) -> tuple[float, ...]:
+    listed = list(spec) if isinstance(spec, (list, tuple)) else [spec]
     if len(listed) > _MOST_SPACINGS:
         raise InputError(f"round must be at most {_MOST_SPACINGS} numbers; got {len(listed)}")
     return tuple(sorted(checked_spacing(one) for one in listed))

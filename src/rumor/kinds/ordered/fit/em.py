@@ -47,7 +47,7 @@ _TOLERANCE = 1e-3
 _MOST = 10_000
 
 
-class Channel(Protocol):
+class LinearChannel(Protocol):
     """What takes values to outputs."""
 
     @property
@@ -85,7 +85,11 @@ class WrittenOut:
 
 
 def em(
-    channel: Channel, counts: Vector, *, tolerance: float = _TOLERANCE, iterations: int = _MOST
+    channel: LinearChannel,
+    counts: Vector,
+    *,
+    tolerance: float = _TOLERANCE,
+    iterations: int = _MOST,
 ) -> Vector:
     """The distribution of largest likelihood, or how near it the stopping rule lets one come.
 
@@ -95,14 +99,22 @@ def em(
 
 
 def ems(
-    channel: Channel, counts: Vector, *, tolerance: float = _TOLERANCE, iterations: int = _MOST
+    channel: LinearChannel,
+    counts: Vector,
+    *,
+    tolerance: float = _TOLERANCE,
+    iterations: int = _MOST,
 ) -> Vector:
     """The same with neighbours averaged after every iteration."""
     return _iterated(channel, counts, tolerance, iterations, smoothed)
 
 
 def _iterated(
-    channel: Channel, counts: Vector, tolerance: float, most: int, after: Callable[[Vector], Vector]
+    channel: LinearChannel,
+    counts: Vector,
+    tolerance: float,
+    most: int,
+    after: Callable[[Vector], Vector],
 ) -> Vector:
     domain = channel.domain
     if domain < 2:
