@@ -73,6 +73,16 @@ class PermanentBits(PermanentAnswers):
         """Refuse repeated reports without permanent noise: each would reveal as much again."""
         self.noise.check_repeats(reports_per_person)
 
+    @property
+    def epsilon_1(self) -> float:
+        """The exact loss of one report: `epsilon` by the name that the RAPPOR paper gives it."""
+        return self.epsilon
+
+    @property
+    def epsilon_infinity(self) -> float:
+        """The loss of any number of reports: `epsilon_permanent` by the paper's name."""
+        return self.epsilon_permanent
+
     @abc.abstractmethod
     def differing_bits(self, heads: Reports, first: object, second: object) -> NDArray[np.int8]:
         """Return the bits that tell two values apart, for people whose reports have these `heads`.

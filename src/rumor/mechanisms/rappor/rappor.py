@@ -22,7 +22,7 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Literal, Self, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,9 +61,23 @@ if TYPE_CHECKING:
 _CHUNK_BYTES = 1 << 17
 # Own bits whose table of reports is written out, with a row for each two numbers of them.
 _MOST_TABLED = 12
-# The shape of the filter, by our names and by those of the paper; and the paper's numbers.
-_SHAPE_NAMES = (("bits", "k"), ("hashes", "h"), ("cohorts", "m"))
-_USUAL_SHAPE = (128, 2, 64)
+# The paper's filter for strings: our name of each number, the paper's, and the number.
+_USUAL_SHAPE: tuple[tuple[Literal["bits", "hashes", "cohorts"], str, int], ...] = (
+    ("bits", "k", 128),
+    ("hashes", "h", 2),
+    ("cohorts", "m", 64),
+)
+
+
+class FilterShape(TypedDict, total=False):
+    """The shape of RAPPOR's filter: each number by our name, or by the paper's letter."""
+
+    bits: int
+    hashes: int
+    cohorts: int
+    k: int
+    h: int
+    m: int
 
 
 class Rappor(PermanentBits):
@@ -101,8 +115,9 @@ class Rappor(PermanentBits):
 
         `f` is the permanent noise, `p` and `q` the chances of reporting a 0 and a 1 as 1.
         """
-        shape = _filter_shape((bits, hashes, cohorts), (k, h, m))
-        self._set(BloomFilter(*shape, key), TwoStageNoise.of(f, p, q))
+        bits, hashes = _one_number("bits", bits, "k", k), _one_number("hashes", hashes, "h", h)
+        cohorts = _one_number("cohorts", cohorts, "m", m)
+        self._set(BloomFilter(bits, hashes, cohorts, key), TwoStageNoise.of(f, p, q))
 
     def _set(self, bloom: BloomFilter, noise: TwoStageNoise) -> None:
         self.bloom, self.noise = bloom, noise
@@ -114,36 +129,24 @@ class Rappor(PermanentBits):
         cls,
         *,
         key: bytes,
-        bits: int | None = None,
-        hashes: int | None = None,
-        cohorts: int | None = None,
         f: float = 0.5,
         p: float = 0.5,
         q: float = 0.75,
-        k: int | None = None,
-        h: int | None = None,
-        m: int | None = None,
+        **shape: Unpack[FilterShape],
     ) -> Self:
-        """Return RAPPOR with both stages, by default with the paper's parameters for strings."""
-        bits, hashes, cohorts = _filter_shape((bits, hashes, cohorts), (k, h, m), _USUAL_SHAPE)
-        return cls(bits=bits, hashes=hashes, cohorts=cohorts, f=f, p=p, q=q, key=key)
+        """Return RAPPOR with both stages, by default with the paper's parameters for strings.
+
+        The default `shape` is 128 bits, 2 hashes and 64 cohorts.
+        """
+        return cls(**_with_usual(shape), f=f, p=p, q=q, key=key)
 
     @classmethod
-    def one_time(
-        cls,
-        *,
-        key: bytes,
-        f: float,
-        bits: int | None = None,
-        hashes: int | None = None,
-        cohorts: int | None = None,
-        k: int | None = None,
-        h: int | None = None,
-        m: int | None = None,
-    ) -> Self:
-        """Return the paper's one-time RAPPOR: the permanent bits are sent, once."""
-        bits, hashes, cohorts = _filter_shape((bits, hashes, cohorts), (k, h, m), _USUAL_SHAPE)
-        return cls(bits=bits, hashes=hashes, cohorts=cohorts, f=f, p=0, q=1, key=key)
+    def one_time(cls, *, key: bytes, f: float, **shape: Unpack[FilterShape]) -> Self:
+        """Return the paper's one-time RAPPOR: the permanent bits are sent, once.
+
+        The default `shape` is 128 bits, 2 hashes and 64 cohorts.
+        """
+        return cls(**_with_usual(shape), f=f, p=0, q=1, key=key)
 
     @staticmethod
     def basic(
@@ -497,29 +500,26 @@ class RapporAudit(Audit[Rappor]):
         )
 
 
-def _filter_shape(
-    given: tuple[int | None, ...],
-    short: tuple[int | None, ...],
-    usual: tuple[int | None, ...] = (None, None, None),
-) -> tuple[int, int, int]:
-    """Return bits, hashes and cohorts: `given` by our names or by the `short` ones of the paper.
+def _one_number(name: str, number: int | None, letter: str, same: int | None) -> int:
+    """Return the number called `name` by us and `letter` by the paper, given by either or both."""
+    if number is not None and same is not None and number != same:
+        raise InputError(
+            f"{name} and {letter} are one number; got {name} {format_value(number)} and "
+            f"{letter} {format_value(same)}"
+        )
+    found = same if number is None else number
+    if found is None:
+        raise InputError(f"Rappor needs {name} (or {letter}); got none")
+    return found
 
-    What neither names is `usual`.
-    """
-    shape = []
-    for (name, letter), one, other, default in zip(_SHAPE_NAMES, given, short, usual, strict=True):
-        found = one if other is None else other
-        if one is not None and found != one:
-            raise InputError(
-                f"{name} and {letter} are the same number; got {name} {format_value(one)} and "
-                f"{letter} {format_value(other)}"
-            )
-        found = default if found is None else found
-        if found is None:
-            raise InputError(f"Rappor needs {name} (or {letter}); got none")
-        shape.append(found)
-    bits, hashes, cohorts = shape
-    return bits, hashes, cohorts
+
+def _with_usual(shape: FilterShape) -> FilterShape:
+    """Return `shape` with the paper's number where it has none."""
+    whole = shape.copy()
+    for name, letter, number in _USUAL_SHAPE:
+        if name not in shape and letter not in shape:
+            whole[name] = number
+    return whole
 
 
 def _word(value: object) -> str:
