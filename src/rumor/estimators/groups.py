@@ -169,11 +169,11 @@ class Sample:
 
     @property
     def stderr(self) -> Vector:
-        """Return the standard errors at the estimates, or at the nearest possible truth."""
+        """The standard errors at the estimates, or at the nearest possible truth."""
         return np.sqrt(self.variance(self.plausible(self.mean)))
 
     def plausible(self, truth: Vector) -> Vector:
-        """The possible truth nearest to each estimate, which noise may carry outside."""
+        """Return the possible truth nearest to each estimate, which noise may carry outside."""
         return np.clip(truth, *self.limits)
 
     def bounds(self, z: float | Vector) -> Bounds:

@@ -1,6 +1,6 @@
 """Power: the number of people that shows a difference, and the difference that they show.
 
-All groups are asked by the same mechanism, and the test is that of `differences.py`: its variance
+All groups are asked by one mechanism, and the test is that of a comparison of groups: its variance
 is that of the share in the middle, while the difference varies as both shares do. Among many rows
 the test is Holm's, whose first step divides the level by the number of rows: the power is that of
 this step, and no row that differs has less, whatever the other rows do.

@@ -31,7 +31,7 @@ ALIASES: Mapping[str, Mapping[str, str]] = {
     "number": _LINEAR,
     "keyvalue": {**_ITERATED, **_LINEAR},
 }
-"""Every alias, by kind. docs/reference/estimators.md has the same table, which a test compares."""
+"""Every alias, by kind. docs/reference/estimators.md lists them too; a test compares the two."""
 
 
 def aliases_of(lineage: Iterable[str]) -> dict[str, str]:

@@ -293,7 +293,7 @@ class Mechanism(abc.ABC):
         return None
 
     def bit_shape(self) -> BitShape | None:
-        """The shape of a report that consists of bits; None for other reports."""
+        """Return the shape of a report that consists of bits; None for other reports."""
         return None
 
     @property

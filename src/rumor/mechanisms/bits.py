@@ -76,7 +76,7 @@ class BitPerValue(FrequencyOracle):
         return (p if own else 1 - p) * rest
 
     def bit_shape(self) -> BitShape:
-        """The shape of the reports: a bit for each value, one of them the person's own."""
+        """Return the shape of the reports: a bit for each value, one of them the person's own."""
         return BitShape(self.domain, 1, self.miss, self.hit)
 
     def clear_padding(self, batch: Reports) -> None:
@@ -104,7 +104,7 @@ class BitPerValue(FrequencyOracle):
 
     @property
     def counters_per_report(self) -> int | None:
-        """1 if whole reports are counted, else None: a report sets any number of bits."""
+        """The number 1 if whole reports are counted; None if bits are, as any number may be set."""
         return 1 if self._whole else None
 
     @override

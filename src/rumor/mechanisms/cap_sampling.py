@@ -28,7 +28,7 @@ class Kept:
     """Whether the contract takes people who hold more than the cap."""
 
     def rule(self, verb: str = "were") -> str:
-        """Return what becomes of people above the cap, as the beginning of a sentence."""
+        """Return the rule for people above the cap, as the beginning of a sentence."""
         return (
             f"of whoever {self.held} more than {self.cap:,} {self.things}, {self.cap:,} {verb} "
             f"kept at random"
@@ -36,20 +36,18 @@ class Kept:
 
     @property
     def plan_sentence(self) -> str:
-        """Return the sentence that a plan prints about the cap."""
+        """The sentence that a plan prints about the cap."""
         rule = self.rule("are")
         return f"{rule[0].upper()}{rule[1:]}: the shares of what they {self.held} come out smaller."
 
     @property
     def estimate_sentence(self) -> str:
-        """Return the sentence of estimates that are about kept things alone."""
+        """The sentence of estimates that are about kept things alone."""
         return f"{self.rule()}: only those are counted"
 
     @property
     def interval_sentence(self) -> str:
-        """Return the sentence of estimates whose intervals allow
-        for the cap where it may be exceeded.
-        """
+        """The sentence of estimates whose intervals allow for people above the cap."""
         if self.may_exceed:
             return f"{self.estimate_sentence}, and intervals allow for the others"
         return f"{self.estimate_sentence}, and intervals are right where nobody {self.held} more"

@@ -199,7 +199,7 @@ class LocalHashing(FrequencyOracle):
 
     @functools.cached_property
     def _edges(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-        """Return the first hash of each bucket, and how many further hashes it has."""
+        """The first hash of each bucket, and the number of its further hashes."""
         edges = [-(-(y << self.hash_bits) // self.buckets) for y in range(self.buckets + 1)]
         spans = [high - low - 1 for low, high in itertools.pairwise(edges)]
         return np.array(edges[:-1], dtype=np.uint64), np.array(spans, dtype=np.uint64)

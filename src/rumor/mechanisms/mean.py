@@ -92,7 +92,7 @@ class MeanMechanism(DeclaredParameters):
         return self.grid.step(value)
 
     def identity(self, value: object) -> str:
-        """Return the number as bytes: 5 and 5.0 are the same value."""
+        """Return the number in one form: 5 and 5.0 are one value."""
         return repr(parse_number(value))
 
     def notes(self, value: object) -> tuple[str, ...]:

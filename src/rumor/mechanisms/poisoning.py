@@ -65,7 +65,7 @@ class PoisoningTarget:
 @old_names(raised="target")
 @dataclass(frozen=True)
 class Poisoning:
-    """How far fake clients can move an estimate, as a mechanism knows it."""
+    """The bound on how far fake clients can move an estimate, as a mechanism states it."""
 
     target: PoisoningTarget
     """The quantity that fakes move."""

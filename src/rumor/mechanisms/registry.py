@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RegistryEntry:
-    """One mechanism, before it is loaded."""
+    """The entry of a mechanism, which is loaded when it is used."""
 
     name: str
     """The name of the mechanism in contracts."""

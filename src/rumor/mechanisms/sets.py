@@ -156,7 +156,7 @@ class SetMechanism(LabelledDomain, SupportRates, DeclaredParameters):
 
     @functools.cached_property
     def pair_rates(self) -> tuple[float, float, float]:
-        """Return the chances of `exact_pairs` as doubles; refused if pairs are not learned."""
+        """The chances of `exact_pairs` as doubles; refused if pairs are not learned."""
         exact = self.exact_pairs
         if exact is None:
             raise InputError(f"{self!r} says nothing of pairs: ask for larger reports")

@@ -29,7 +29,7 @@ class ViewOptions(TypedDict, total=False):
 @old_names(filed="for_file")
 @dataclass(frozen=True)
 class View:
-    """Which intervals are shown, of how many rows, in which order.
+    """The intervals to show, with the number and the order of the rows.
 
     The order decides what an interval has to cover. In the order of the "estimate" a row is
     seen because it came out high, and intervals make up for that. In the order "given" every

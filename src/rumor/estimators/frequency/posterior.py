@@ -33,7 +33,7 @@ _MAX_STEPS = 60
 
 @dataclass(frozen=True)
 class CountPosteriors:
-    """For each prior: mean and variance of each distinct count's frequency, and log evidence.
+    """Mean and variance of each distinct count's frequency, and log evidence, under each prior.
 
     The evidence is relative to the largest likelihood there is; -inf where the prior was
     given up (its means are then without meaning).

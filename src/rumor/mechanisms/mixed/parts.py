@@ -79,7 +79,7 @@ class Parts:
 
     @property
     def unnamed(self) -> Parts:
-        """Return a copy without names: parts and values are known by their numbers."""
+        """A copy without names: parts and values are known by their numbers."""
         return Parts(self.sizes)
 
     def to_json(self) -> Json:

@@ -175,7 +175,7 @@ class PrefixCode:
 
     @functools.cached_property
     def words(self) -> dict[Symbol, tuple[int, int]]:
-        """Return the code word of each symbol, as an integer, and its length."""
+        """The code word of each symbol, as an integer, and its length."""
         found: dict[Symbol, tuple[int, int]] = {}
         word = last = 0
         for length, symbols in self.rows:

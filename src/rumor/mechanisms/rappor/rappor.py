@@ -363,8 +363,8 @@ class Rappor(PermanentBits):
         return fakes / reports / float(self.noise.exact_q_star - self.noise.exact_p_star)
 
     def bit_shape(self) -> BitShape:
-        """The shape of the reports: the filter behind the cohort; a
-        word sets up to `hashes` bits.
+        """Return the shape of the reports: the filter behind the
+        cohort, up to `hashes` bits of a word.
         """
         own = min(self.hashes, self.bits)
         return BitShape(self.bits, own, self.p_star, self.q_star, self._head)
