@@ -128,7 +128,7 @@ class ExactIntervals:
         low, high = binomial_ends(items.counts, items.trials, half)
         fewest, most = binomial_ends(items.trials, np.full(rows.size, items.reports), half)
         seen = items.trials / items.reports
-        # The gain is that of as many trials as were seen: fewer tell of a smaller frequency.
+        # The gain is for the trials that were seen: with fewer trials the frequency is smaller.
         low, high = items.frequency(low), items.frequency(high)
         return (
             low * np.where(low > 0, fewest, most) / seen,
@@ -149,7 +149,7 @@ class ExactIntervals:
             trials = np.maximum(items.trials, 1.0)
             least, most = counts_again(items.counts, trials, tail)
             return items.frequency(least / trials), items.frequency(most / trials)
-        # Supporting less other reports of the block, each of them a part of all reports.
+        # The difference of supporting and other reports of the block, both out of all reports.
         reports = np.full(items.counts.size, items.reports)
         least, most = counts_again(items.counts, reports, tail / 2)
         fewest, others = counts_again(items.trials - items.counts, reports, tail / 2)

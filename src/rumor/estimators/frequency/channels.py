@@ -181,8 +181,8 @@ def checked_counts(counts: object, outputs: int) -> NDArray[np.float64]:
 _EQUAL = 1e-9
 # Columns that are looked at first: most channels that are none of supports show it there.
 _FIRST = 64
-# Supports of shares from 0 to 1 stay this close to a half, and no value has fewer trials: there a
-# binomial count is nearly normal.
+# The largest distance of a support probability from a half, for shares from 0 to 1, and the least
+# number of trials: within both a binomial count is nearly normal.
 _ROOM, _FEWEST_TRIALS = 0.4, 100.0
 
 
@@ -237,7 +237,7 @@ def _normal_counts(unbiased: Vector, stderr: Vector, reports: float) -> ItemCoun
     The common noise of all shares is left out, since the shares sum to one; the part of it that a
     fixed sum has taken out of the standard errors is added again.
     """
-    # An output that nobody gave leaves no spread: there is at least that of one report.
+    # An output that nobody gave would have no spread: it is at least that of one report.
     error = np.maximum(stderr, 1 / reports) * np.sqrt(unbiased.size / (unbiased.size - 1))
     gain = min(
         _ROOM / (1 + float(np.abs(unbiased).max())),

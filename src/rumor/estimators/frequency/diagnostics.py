@@ -17,8 +17,8 @@ from rumor.mechanisms.support import ItemCounts
 # values, finds it with this power.
 TEST_LEVEL = 0.05
 POWER = 0.9
-# Where equal frequencies are impossible (a block of values that nobody holds) the variance there
-# comes out negative. Not so small that squares of deviations overflow.
+# The least variance. At equal frequencies that are impossible (a block of values that nobody holds)
+# the formula is negative; a smaller bound would let squares of deviations overflow.
 _LEAST_SPREAD = 1e-30
 _NORMAL = NormalDist()
 

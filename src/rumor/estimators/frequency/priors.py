@@ -77,7 +77,7 @@ class Noise:
 
     def __init__(self, items: ItemCounts) -> None:
         self.trials = float(np.max(items.trials))
-        # The gain goes with the trials: of a block that holds many reports, each says less.
+        # The gain depends on the trials: in a block with many reports, each report tells less.
         self.miss, self.gain = float(np.mean(items.miss)), float(np.min(items.gain))
         self.dispersion = items.dispersion
 
