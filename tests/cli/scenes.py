@@ -249,7 +249,7 @@ def _serving(held: Collaborators) -> None:
     held.stand("rumor.collector.relay.store:RelayStore")
     held.stand("rumor.collector.relay.service:RelayService")
     held.stand("rumor.collector.issuing:IssuerService")
-    held.spy("rumor.collector.issuer_keys:Keys.load")
+    held.spy("rumor.collector.issuer_keys:IssuerKeys.load")
 
 
 def _announcing(service: object, listener: object, ready: Callable[[str], None]) -> None:
@@ -346,7 +346,7 @@ def _inviting(held: Collaborators) -> None:
 
 def _keys(held: Collaborators) -> None:
     held.stand("rumor.collector.issuer_keys:IssuerKeys.with_new", lambda self, ids: KEYS)
-    held.spy("rumor.collector.issuer_keys:Keys.save")
+    held.spy("rumor.collector.issuer_keys:IssuerKeys.save")
     held.spy("rumor.contract.issuing:Issuer")
     held.spy("rumor.core.files:write_whole")
 

@@ -28,7 +28,7 @@ def demo(
     relay: Annotated[bool, option("--relay", "Show a collection through a relay instead.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Run the whole system on simulated respondents, with pages to look at.
+    """Run the whole system on simulated respondents.
 
     Simulated people answer, and nobody gets to see what. Shows what one person answered and
     what left their device, what the reports reveal together, and what the privacy amounts

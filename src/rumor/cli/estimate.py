@@ -184,7 +184,7 @@ def estimate(
     explain: Explain = False,
     as_json: AsJson = False,
 ) -> None:
-    """Estimate shares, means, quantiles or words from reports, with confidence intervals.
+    """Estimate shares, means, quantiles or words from reports.
 
     Files of any size are read in one pass and little memory; the methods bayes, em and refined
     go over the reports again.

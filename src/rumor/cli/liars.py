@@ -27,7 +27,7 @@ def liars(
     seed: Seed = None,
     as_json: AsJson = False,
 ) -> None:
-    """Test reports for poisoning, and bound its effect on the estimate.
+    """Test reports for poisoning, and bound its effect.
 
     Two statistics are held against the channel: whether reports support the most frequent
     values together more often than honest ones do, and whether too many of them have very few

@@ -33,7 +33,7 @@ def papers(
     part: Annotated[
         str | None,
         argument(
-            "PART", "show: a table, a figure or claims; cell: the first characters of its name."
+            "PART", "Table, figure or claims to show; with cell, the first characters of a name."
         ),
     ] = None,
     trials: PapersTrials = None,

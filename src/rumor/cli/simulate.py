@@ -113,7 +113,7 @@ def simulate(
     plot: Plot = None,
     as_json: AsJson = False,
 ) -> None:
-    """Simulate a collection on your own numbers before you ask anyone.
+    """Simulate a collection on your own numbers before you ask.
 
     Simulated people hold the answers of the histogram, each sends a report, and the
     estimate is set beside the truth: its error, what error theory expects, and how often
