@@ -34,9 +34,9 @@ from rumor.analysis.trend.line import find_change, smooth
 from rumor.core.errors import InputError
 from rumor.core.types import Vector
 from rumor.estimators.frequency.linear import project
-from rumor.estimators.groups import Pooled, Sample, beyond, chi_squared
+from rumor.estimators.groups import PooledSamples, Sample, chi_squared, chi_squared_tail
 from rumor.estimators.multiple_testing import holm
-from rumor.estimators.power import Between
+from rumor.estimators.power import PowerPlan
 from rumor.mechanisms import FrequencyOracle
 
 Z = 1.959963984540054
@@ -131,7 +131,7 @@ def families(scale: float, rng: np.random.Generator) -> Iterator[Figure]:
                 samples.append(Sample.of_score(oracle.score(tally, n), n, "population"))
             found = Differences.between(*samples)
             wrong += int(holm(found.p_value).min() < 0.05)
-            common = project(Pooled(samples).mean)
+            common = project(PooledSamples(samples).mean)
             covariance = 2 * oracle.covariance(common, 3000)
             overall += int(chi_squared(found.mean, covariance).p_value < 0.05)
         told = f"{domain} values, {trials:,}"
@@ -150,7 +150,7 @@ def power(scale: float, rng: np.random.Generator) -> Iterator[Figure]:
         (0.5, 0.2, 0.1),
     ):
         oracle = rumor.SubsetSelection(domain=20, epsilon=epsilon)
-        people = Between(start).people(lambda f, o=oracle: float(o.variance(f, 1)), apart)  # type: ignore[misc]
+        people = PowerPlan(start).people(lambda f, o=oracle: float(o.variance(f, 1)), apart)  # type: ignore[misc]
         n = math.ceil(people)
         arms = [counted(oracle, n, f, trials, rng) for f in (start, start + apart)]
         got.append(float(np.mean(Differences.between(*arms).p_value < 0.05)))
@@ -184,7 +184,7 @@ def sources(scale: float, rng: np.random.Generator) -> Iterator[Figure]:
         for domain, f in itertools.product((4, 50), (0.02, 0.1, 0.4)):
             oracles = [rumor.SubsetSelection(domain=domain, epsilon=e) for e in (0.5, 1.0, 3.0)]
             bound = 1 / sum(1 / float(o.variance(f, n)) for o in oracles)
-            pooled = Pooled([counted(o, n, f, trials, rng) for o in oracles])
+            pooled = PooledSamples([counted(o, n, f, trials, rng) for o in oracles])
             ratios.append(float(np.mean((pooled.mean - f) ** 2)) / bound)
             covered.append(inside(pooled.bounds(Z), f))
         # A mean of so many squares of normal errors has this standard deviation, twice.
@@ -238,7 +238,7 @@ def regressions(scale: float, rng: np.random.Generator) -> Iterator[Figure]:
                 errors = np.sqrt(np.diag(full.covariance)).reshape(law.T.shape).T
                 held += np.abs(full.coefficients - law) < Z * errors
                 ratio = 2 * (full.log_likelihood - less.log_likelihood)
-                rejected += int(beyond(ratio, law.shape[1]) < 0.05)
+                rejected += int(chi_squared_tail(ratio, law.shape[1]) < 0.05)
             covered += [float(held.min()) / done, float(held.max()) / done]
             sizes.append(rejected / done)
         told, slack = f"3 settings, {trials:,} each, {refused} refused", chance(trials)
@@ -282,7 +282,7 @@ def trends(scale: float, rng: np.random.Generator) -> Iterator[Figure]:
         oracle = rumor.SubsetSelection(domain=20, epsilon=1.0)
         sizes = rng.integers(200, 5000, days)
         samples = [counted(oracle, int(n), share, trials, rng) for n in sizes]
-        common = Pooled(samples).mean
+        common = PooledSamples(samples).mean
         observed = np.array([s.mean for s in samples])
         # Only proportions of weights matter, and here they are those of the days' sizes.
         middle = np.full(trials, float(np.clip(common, 0, 1).mean()))

@@ -122,7 +122,7 @@ def keys(rng: Generator, number: int) -> Outcomes:
     found = rumor.estimate(mechanism, reported(mechanism, answers, rng))
     shares = weights @ profiles
     sums = weights @ np.where(profiles, values, 0.0)
-    row = int(rng.choice(found.listed(SHOWN)))
+    row = int(rng.choice(found.row_indices(SHOWN)))
     where = "with a cap" if number % 2 == 0 else "without a cap"
     for quantity, true in (("frequency", shares), ("mean", sums / np.where(shares > 0, shares, 1))):
         if quantity == "mean" and shares[row] == 0:
@@ -358,7 +358,7 @@ def words_found(block: str, found: Any, truth: Vector, rng: Generator) -> Outcom
 
 def row_holds(found: Any, truth: Vector, rng: Generator) -> float:
     """Take one of the rows shown."""
-    rows = found.listed(SHOWN)
+    rows = found.row_indices(SHOWN)
     place = int(rng.integers(len(rows)))
     ends = found.cells(rows, SHOWN)
     return inside(ends["low"][place], float(truth[rows[place]]), ends["high"][place])

@@ -138,7 +138,7 @@ def worked_example() -> Example:
     """
     rappor = Rappor(bits=256, hashes=4, cohorts=1, f=0.5, p=0.5, q=0.75, key=b"example")
     bits = int.from_bytes(rappor.bloom.filter("68", cohort=0), "little")
-    permanent = rappor.noise.settle(bits, 256, StreamDraws(Seeded(36).stream()))
+    permanent = rappor.noise.draw_permanent(bits, 256, StreamDraws(Seeded(36).stream()))
     report = rappor.noise.report(permanent, 256, StreamDraws(Seeded(1).stream()))
     return Example(rappor, bits, permanent, report)
 

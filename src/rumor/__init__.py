@@ -61,8 +61,10 @@ _HOMES = {
     "estimate": "rumor.analysis.files",
     "key_value": "rumor.kinds.keyvalue.question",
     "load": "rumor.analysis.files",
+    "mechanism": "rumor.mechanisms.factory",
     "merge": "rumor.mechanisms.summary",
     "next_round": "rumor.privacy.rounds",
+    "post_stratify": "rumor.analysis.combine.method",
     "regress": "rumor.analysis.regress.method",
     "trend": "rumor.analysis.trend.method",
     "weigh": "rumor.analysis.combine.method",
@@ -75,6 +77,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from rumor.analysis.combine.method import combine as combine
+    from rumor.analysis.combine.method import post_stratify as post_stratify
     from rumor.analysis.combine.method import weigh as weigh
     from rumor.analysis.combine.result import Combined as Combined
     from rumor.analysis.compare.method import compare as compare
@@ -122,6 +125,7 @@ if TYPE_CHECKING:
     from rumor.mechanisms import UnaryEncoding as UnaryEncoding
     from rumor.mechanisms import Wave as Wave
     from rumor.mechanisms import Window as Window
+    from rumor.mechanisms.factory import mechanism as mechanism
     from rumor.mechanisms.summary import Summary as Summary
     from rumor.mechanisms.summary import merge as merge
     from rumor.privacy.rounds import next_round as next_round

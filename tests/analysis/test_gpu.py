@@ -22,7 +22,7 @@ from rumor.analysis.estimate import analyse, open_engine
 from rumor.analysis.sources import MemorySource
 from rumor.cli import main
 from rumor.core.errors import InputError
-from rumor.estimators.data import Material
+from rumor.estimators.data import EstimationData
 from rumor.kinds.estimating import estimate
 from rumor.mechanisms import FrequencyOracle
 
@@ -60,7 +60,7 @@ def found(engine: object, oracle: FrequencyOracle, method: str, **options: objec
     totals = summarize(source, oracle, engine=engine)  # type: ignore[arg-type]
     summary = totals.summaries[None]
     with KeptReports(engine, source, oracle) as kept:  # type: ignore[arg-type]
-        material = Material(summary, kept.passes(None, summary.reports))
+        material = EstimationData(summary, kept.passes(None, summary.reports))
         estimated: Any = estimate(oracle, material, method=method, **options)  # type: ignore[call-overload]
     return np.asarray(estimated.frequency)
 

@@ -321,7 +321,7 @@ class TestEstimates:
         expected = rumor.estimate(mechanism, np.ascontiguousarray(sent[:, 16:]))
         view = rumor.View(order="estimate", rows=2)
         assert answer["estimates"] == expected.to_dict(view)["estimates"]  # type: ignore[index]
-        assert answer["covers"] == expected.covers(view)  # type: ignore[index]
+        assert answer["covers"] == expected.coverage_sentence(view)  # type: ignore[index]
 
     def test_only_analysts_may_ask(self, embedded: Running) -> None:
         assert self.ask(embedded, "colour") == (401, "unauthorized")

@@ -34,7 +34,13 @@ from rumor.core.types import checked_target
 from rumor.kinds.words.code_tables import NAMES, shipped_code
 from rumor.mechanisms.mixed.parts import Parts
 from rumor.mechanisms.open_words.code import PrefixCode
-from rumor.mechanisms.wave.scale import Bins, Steps, checked_spacing, scale_of, wished_scale
+from rumor.mechanisms.wave.scale import (
+    Bins,
+    Steps,
+    checked_spacing,
+    scale_from_contract,
+    scale_from_spec,
+)
 from tests import limits
 from tests.core.test_answer_limits import RULES as ANSWERS
 from tests.limits import Rule, whole, word
@@ -291,10 +297,10 @@ RULES = [
     whole("the number of labels", 2, 4096, Steps),
     whole("the number of labels", 3, 3, lambda v: Steps(3, tuple(names(v))), refuses=(2, 4)),
     whole("bins", 2, 4096, lambda v: Bins(0, 1, v, "clip")),
-    whole("bins", 2, 4096, scale_of),
+    whole("bins", 2, 4096, scale_from_contract),
     Rule(
         "range must be a list of two numbers; got ",
-        lambda v: scale_of(2, (v, "clip")),
+        lambda v: scale_from_contract(2, (v, "clip")),
         ([0, 1],),
         ([0], [0, 1, 2], "01"),
     ),
@@ -305,11 +311,11 @@ RULES = [
         (Bins(0, 1, 2, "clip"),),
         shows=False,
     ),
-    Rule("round is for a range of numbers; got ", Steps(9).marks, (), (2.0,)),
+    Rule("round is for a range of numbers; got ", Steps(9).round_marks, (), (2.0,)),
     *(
         Rule(
             f"labels have no {name}; got ",
-            functools.partial(lambda name, v: wished_scale(LABELS, **{name: v}), name),
+            functools.partial(lambda name, v: scale_from_spec(LABELS, **{name: v}), name),
             (None,),
             (0, 1),
         )
@@ -318,7 +324,9 @@ RULES = [
     *(
         Rule(
             "ordered answers must have labels in their order, or a low and a high end; got neither",
-            functools.partial(lambda name, v: wished_scale(**{"low": 0, "high": 9, name: v}), name),
+            functools.partial(
+                lambda name, v: scale_from_spec(**{"low": 0, "high": 9, name: v}), name
+            ),
             (5,),
             (None,),
             shows=False,
@@ -331,8 +339,10 @@ RULES = [
         (5e-324, 1),
         (0, 0.0, -1, math.inf, math.nan, "x", True, None),
     ),
-    Rule(_ROUND, Bins(0, 12, 12, "clip").marks, (2.0, 3.0, 6.0), (1.0, 1.5, 12.0, 2.5)),
-    Rule(_ROUND, Bins.of_whole_numbers(0, 10, "clip").marks, (2.0, 5.0, 10.0), (1.0, 11.0, 2.5)),
+    Rule(_ROUND, Bins(0, 12, 12, "clip").round_marks, (2.0, 3.0, 6.0), (1.0, 1.5, 12.0, 2.5)),
+    Rule(
+        _ROUND, Bins.of_whole_numbers(0, 10, "clip").round_marks, (2.0, 5.0, 10.0), (1.0, 11.0, 2.5)
+    ),
     # Parts of a table.
     whole("the values of a part", 2, 100, lambda v: Parts.of([v, 2]), takes=(2, 50)),
     whole("the values of a part", 2, 100, lambda v: Parts.of([2, v]), takes=(2, 50)),

@@ -197,7 +197,7 @@ def test_posteriors_are_those_of_the_whole_grid(dispersion: float) -> None:
     laws = np.exp(ladder(grid, Noise(items).sd(1 / 9))[0])
     laws /= laws.sum(axis=0)
     some = laws[:, [2, 5, 9]]
-    free, tied = table.apart(np.log(some)), table.condition(np.log(some))
+    free, tied = table.independent_posterior(np.log(some)), table.condition(np.log(some))
     assert table.even_evidence() == pytest.approx(dense.even, rel=1e-9)
     for number, law in enumerate(some.T):
         mean, variance, logs = dense.tilted(law, 0.0)

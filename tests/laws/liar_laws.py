@@ -75,7 +75,7 @@ def law_fakes_add_what_the_bound_says(mechanism: Mechanism) -> None:
     assert max(alone) == pytest.approx(mechanism.poisoning.gain(1, 1), rel=1e-9), "of one report"
     best = outputs[int(np.argmax(alone))]
     honest = mechanism.privatize(
-        mechanism.audit.repeated(attack.holds, PEOPLE - FAKES), random=Seeded(120)
+        mechanism.audit.repeat(attack.holds, PEOPLE - FAKES), random=Seeded(120)
     )
     added = attack.raised(np.concatenate([honest, np.tile(best, (FAKES, 1))]))
     assert abs(added - bound) < DEVIATIONS * attack.noise, f"added {added:.4g}, not {bound:.4g}"

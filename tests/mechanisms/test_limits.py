@@ -299,11 +299,62 @@ RAPPOR = rumor.Rappor(bits=8, hashes=1, cohorts=2, f=0.5, p=0.25, q=0.75, key=b"
 ONCE = rumor.Rappor(bits=8, hashes=1, cohorts=2, f=0, p=0.25, q=0.75, key=b"k")
 RR = rumor.RandomizedResponse(domain=3, epsilon=1.0)
 
+# Names of mechanisms, and the two names of each number of a filter.
+NAMED = [
+    Rule(
+        "a mechanism must be named by a text; got ",
+        lambda v: rumor.mechanism(v, domain=4, epsilon=1.0),
+        ("unary", "oue"),
+        (3, None, ["unary"]),
+    ),
+    Rule(
+        "is an algorithm that Rumor does not have; the nearest is the mechanism ",
+        lambda v: rumor.mechanism(v, domain=4, epsilon=1.0),
+        ("hr",),
+        ("hrr", "hcms"),
+        shows=False,
+    ),
+    Rule(
+        "mechanism 'blh' is 'local-hashing' with buckets 2; got buckets ",
+        lambda v: rumor.mechanism("blh", domain=4, epsilon=1.0, buckets=v),
+        (2,),
+        (1, 3),
+        shows=False,
+    ),
+    Rule(
+        "mechanism 'oue' has the keys ",
+        lambda v: rumor.mechanism("oue", domain=4, epsilon=1.0, **{v: None}),
+        ("p", "q"),
+        ("cap", "domian"),
+    ),
+    Rule(
+        "mechanism 'grr' needs epsilon; got none",
+        lambda v: rumor.mechanism("grr", domain=4, **v),
+        ({"epsilon": 1.0},),
+        ({},),
+        shows=False,
+    ),
+    Rule(
+        "bits and k are one number; got bits 8 and k ",
+        lambda v: rumor.Rappor(bits=8, k=v, h=1, m=2, f=0.5, p=0.25, q=0.75, key=b"k"),
+        (8, None),
+        (4, 16),
+        shows=False,
+    ),
+    Rule(
+        "Rappor needs hashes (or h); got none",
+        lambda v: rumor.Rappor(k=8, h=v, m=2, f=0.5, p=0.25, q=0.75, key=b"k"),
+        (1, 2),
+        (None,),
+        shows=False,
+    ),
+]
 RULES = [
     *EPSILONS,
     *THRESHOLDS,
     *USES,
     *SIZES,
+    *NAMED,
     # Numbers of values, of keys and of options.
     *(
         whole("keys", 1, 100_000, functools.partial(lambda n, v: made(n, keys=v), name), takes=(1,))

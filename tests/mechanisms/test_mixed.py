@@ -14,7 +14,7 @@ from rumor.core.errors import InputError
 from rumor.core.exact import WORD
 from rumor.core.randomness import Keyed, Seeded
 from rumor.mechanisms import from_description
-from rumor.mechanisms.mixed.design import _pairs_error, _whole_error, designed, sum_variance
+from rumor.mechanisms.mixed.design import _pairs_error, _whole_error, design_shares, sum_variance
 from rumor.mechanisms.mixed.mixed import Mixed
 from rumor.mechanisms.mixed.parts import Parts
 from rumor.mechanisms.subset_selection import SubsetSelection
@@ -76,7 +76,7 @@ def test_three_and_four_are_asked_by_pairs_unless_all_at_once_is_better(
     # As published: the last of two digits may be rounded either way.
     assert whole == pytest.approx(expected[0], abs=0.006)
     assert pairs == pytest.approx(expected[1], abs=0.006)
-    found = designed(parts, epsilon)
+    found = design_shares(parts, epsilon)
     if whole <= pairs:
         assert found == [(tuple(range(len(sizes))), Fraction(1))]
     else:

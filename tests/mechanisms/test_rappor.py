@@ -5,8 +5,10 @@ from __future__ import annotations
 import itertools
 import json
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
+from typing import Unpack
 
 import numpy as np
 import pytest
@@ -16,6 +18,7 @@ from hypothesis import strategies as st
 import rumor
 from rumor.core.mixing import mix64
 from rumor.mechanisms.rappor.bloom import BloomFilter
+from rumor.mechanisms.rappor.rappor import FilterShape
 from rumor.mechanisms.rappor.two_stage import TwoStageNoise
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "bloom.json").read_text("utf-8"))
@@ -255,6 +258,73 @@ def test_named_constructors_are_the_variants() -> None:
     once = rumor.Rappor.basic_one_time(labels=1000, f=0.5)
     assert once.epsilon == pytest.approx(2 * math.log(3), rel=1e-15)
     assert once.width == 125
+
+
+class TestNamesOfThePaper:
+    """k, h and m are bits, hashes and cohorts; epsilon_1 and epsilon_infinity are exact losses."""
+
+    @staticmethod
+    def shaped(**shape: Unpack[FilterShape]) -> rumor.Rappor:
+        return rumor.Rappor(**shape, f=0.5, p=0.5, q=0.75, key=b"key")
+
+    def test_the_letters_of_the_paper_are_our_names(self) -> None:
+        ours = self.shaped(bits=32, hashes=3, cohorts=8)
+        assert self.shaped(k=32, h=3, m=8) == ours
+        assert self.shaped(bits=32, h=3, m=8, cohorts=8) == ours
+        made = rumor.mechanism("rappor", k=32, h=3, m=8, f=0.5, p=0.5, q=0.75, key=b"key")
+        assert made == ours
+        assert (ours.bits, ours.hashes, ours.cohorts) == (32, 3, 8)
+
+    @pytest.mark.parametrize(
+        ("make", "f"), [(rumor.Rappor.full, 0.5), (rumor.Rappor.one_time, 0.25)]
+    )
+    def test_named_constructors_take_either_and_default_to_the_paper(
+        self, make: Callable[..., rumor.Rappor], f: float
+    ) -> None:
+        usual = make(key=b"key", f=f)
+        assert make(key=b"key", f=f, bits=128, hashes=2, cohorts=64) == usual
+        assert make(key=b"key", f=f, k=128, h=2, m=64) == usual
+        assert make(key=b"key", f=f, k=256) == make(key=b"key", f=f, bits=256) != usual
+
+    @pytest.mark.parametrize(
+        ("shape", "sentence"),
+        [
+            ({"bits": 32, "k": 64, "h": 2, "m": 4}, "bits and k are one number; got bits 32 and k"),
+            ({"k": 32, "hashes": 1, "h": 2, "m": 4}, "hashes and h are one number; got hashes 1"),
+            (
+                {"k": 32, "h": 2, "m": 4, "cohorts": 8},
+                "cohorts and m are one number",
+            ),
+            ({"h": 2, "m": 4}, r"Rappor needs bits \(or k\); got none"),
+            ({"k": 32, "m": 4}, r"Rappor needs hashes \(or h\); got none"),
+            ({"k": 32, "h": 2}, r"Rappor needs cohorts \(or m\); got none"),
+        ],
+    )
+    def test_two_numbers_or_none_are_refused(self, shape: FilterShape, sentence: str) -> None:
+        with pytest.raises(rumor.InputError, match=f"^{sentence}"):
+            self.shaped(**shape)
+
+    def test_a_contradiction_is_refused_by_named_constructors_too(self) -> None:
+        with pytest.raises(rumor.InputError, match=r"^bits and k are one number"):
+            rumor.Rappor.full(key=b"key", bits=128, k=64)
+        with pytest.raises(rumor.InputError, match=r"^cohorts and m are one number"):
+            rumor.Rappor.one_time(key=b"key", f=0.5, cohorts=2, m=4)
+
+    def test_repr_shows_noise_and_shape(self) -> None:
+        assert repr(rumor.Rappor.full(key=b"key")).startswith(
+            "Rappor(f=0.5, p=0.5, q=0.75, k=128, h=2, m=64; epsilon 1.07429"
+        )
+
+    @pytest.mark.parametrize(
+        "mechanism", [rumor.Rappor.full(key=b"key"), rumor.Rappor.basic(labels=3)]
+    )
+    def test_epsilon_1_is_one_report_and_epsilon_infinity_any_number(
+        self, mechanism: rumor.Rappor
+    ) -> None:
+        assert mechanism.epsilon_1 == mechanism.epsilon == mechanism.epsilon_after(1)
+        assert mechanism.epsilon_infinity == mechanism.epsilon_permanent
+        bits = 4 if mechanism.name == "rappor" else 2
+        assert mechanism.epsilon_infinity == pytest.approx(bits * math.log(3), rel=1e-12)
 
 
 def test_basic_rappor_is_estimated_like_any_oracle() -> None:

@@ -36,7 +36,7 @@ def test_every_table_is_unbiased_and_private_in_fractions(below: float) -> None:
     for made in tables():
         mechanism = rumor.Window(epsilon=made - below, steps=STEPS)
         assert tables()[made] == (mechanism.window, mechanism.values), "the next table above"
-        worth = mechanism.worth
+        worth = mechanism.cell_values
         assert len(worth) == 64
         assert worth == [-value for value in reversed(worth)]
         assert all(a < b for a, b in itertools.pairwise(worth))

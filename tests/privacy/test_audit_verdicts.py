@@ -163,7 +163,7 @@ def test_a_sampler_with_a_fifth_more_fails() -> None:
     source = Seeded(3)
 
     def sampler(value: object, count: int) -> Reports:
-        return louder.privatize(louder.audit.repeated(value, count), random=source)
+        return louder.privatize(louder.audit.repeat(value, count), random=source)
 
     found = audit_samples(claimed, samples=200_000, sampler=sampler)
     assert not found.passed
@@ -204,7 +204,7 @@ def test_what_no_model_foresees_is_found_in_single_bits() -> None:
     oracle, source = rumor.LocalHashing(domain=10, epsilon=1.0), Seeded(4)
 
     def leaking(value: object, count: int) -> Reports:
-        batch = oracle.privatize(oracle.audit.repeated(value, count), random=source)
+        batch = oracle.privatize(oracle.audit.repeat(value, count), random=source)
         batch[:, 3] &= 0xFE if value == 0 else 0xFF
         return batch
 

@@ -12,7 +12,7 @@ from rumor.cli import main
 from rumor.contract.collection import Collection
 from rumor.core.errors import InputError
 from rumor.privacy.promise import collection_promise
-from rumor.privacy.statement.pdf import _broken, _em, pdf, svg
+from rumor.privacy.statement.pdf import _broken, _thousandths_of_em, pdf, svg
 from rumor.privacy.statement.registry import registry_entry
 from rumor.privacy.statement.statement import read_audit, statement, words
 
@@ -107,8 +107,8 @@ def test_an_audit_is_taken_only_of_this_contract(tmp_path: Path) -> None:
 
 def test_lines_of_a_sheet_fit_and_lose_nothing() -> None:
     text = "Words of several lengths, " * 20 + "x" * 200 + "日本語の文章。" * 30
-    lines = list(_broken(text, 40))
-    assert all(sum(map(_em, line)) <= 40 for line in lines)
+    lines = list(_broken(text, 40_000))
+    assert all(sum(map(_thousandths_of_em, line)) <= 40_000 for line in lines)
     assert "".join(lines).replace(" ", "") == text.replace(" ", "")
 
 

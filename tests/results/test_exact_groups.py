@@ -20,7 +20,7 @@ from rumor.analysis.combine.result import Combined
 from rumor.analysis.compare.quantities import Combination, Differences, WeightedMean
 from rumor.analysis.trend import line
 from rumor.core.types import Rows, Vector
-from rumor.estimators.groups import Pooled, Sample
+from rumor.estimators.groups import PooledSamples, Sample
 from rumor.mechanisms import FrequencyOracle, RandomizedResponse
 from rumor.mechanisms.summary import Summary
 from rumor.results.intervals import Bounds, critical_value
@@ -214,7 +214,7 @@ def test_a_lone_person_leaves_a_precise_mean_precise() -> None:
 
 def check_sources(first: FrequencyOracle, second: FrequencyOracle, sizes: tuple[int, int]) -> None:
     counts = Counts([first, second], sizes)
-    ends = shown(Pooled(counts.samples()))
+    ends = shown(PooledSamples(counts.samples()))
     for place, share in enumerate(SHARES):
         found = counts.expected(held(ends, float(share)), (place, place))
         assert found >= least(0.95), (first, second, sizes, share, found)

@@ -218,7 +218,7 @@ def order_of(one: Tabular, view: View) -> list[int]:
 
 
 def test_columns_are_the_attributes(result: Tabular) -> None:
-    for view in (one.filed(result.LISTING) for one in VIEWS):
+    for view in (one.for_file(result.LISTING) for one in VIEWS):
         rows = order_of(result, view)
         wanted, found = expected(result, rows, view), result.columns(view)
         for column, values in wanted.items():
@@ -367,7 +367,7 @@ def extras_of(one: Tabular, level: float) -> dict[str, Any]:
     shown = one.smallest_shown(View(level=level, order="given"))
     if isinstance(one, SetEstimate):
         assert one.kept is not None
-        return {"smallest_shown": shown, "cap": 2, "notes": [one.kept.covered]}
+        return {"smallest_shown": shown, "cap": 2, "notes": [one.kept.interval_sentence]}
     return {"smallest_shown": shown}
 
 
@@ -488,10 +488,10 @@ def test_notes_and_headings_are_shown(result: Tabular) -> None:
         assert "\nFirst of all.\nAnd then." in said
         told = headed.to_dict()
         assert told["notes"] == ["First of all.", "And then."]
-        view = view.filed("given")
+        view = view.for_file("given")
     elif isinstance(result, Estimate | KeyValueEstimate):
         view = view.on_screen()
-    assert result.covers(view) in text
+    assert result.coverage_sentence(view) in text
     if not isinstance(result, Comparison | Regression):
         assert result.method in text
     if isinstance(result, Comparison):

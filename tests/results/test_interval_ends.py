@@ -46,7 +46,7 @@ from rumor.results.intervals import (
     stderr_of_test,
     upper_tail,
 )
-from rumor.results.kept import FullSlots, ReachingIntervals, reaching
+from rumor.results.kept import FullSlots, TrueShareIntervals, true_share_intervals
 from rumor.results.selection import (
     both_sided_tails,
     first_tail,
@@ -430,8 +430,8 @@ def test_full_slots_and_what_they_allow() -> None:
     np.testing.assert_allclose(slots.unseen(np.array([0.3]), np.array([1.0])), 0.15 / 0.45)
     np.testing.assert_allclose(slots.unseen(np.array([0.01]), np.array([1.0])), 0.6)
     inner = NormalIntervals(np.array([0.1, 0.2]), np.array([0.02, 0.03]))
-    made = reaching(inner, slots)
-    assert isinstance(made, ReachingIntervals)
+    made = true_share_intervals(inner, slots)
+    assert isinstance(made, TrueShareIntervals)
     low, high = made.tails(np.array([1]), tails_of(1), "population")
     assert low[0] == pytest.approx(0.2 - Z[0] * 0.03)
     assert high[0] == pytest.approx(slots.reach(np.array([0.2 + Z[1] * 0.03]), np.array([Z[1]]))[0])
@@ -439,8 +439,8 @@ def test_full_slots_and_what_they_allow() -> None:
     assert low[0] == pytest.approx(0.1 - 1.1 * 0.02)
     assert high[0] == pytest.approx(slots.reach(np.array([0.1 + 1.1 * 0.02]), np.array([1.1]))[0])
     never = Kept("options", "chose", cap=2, total=5, shown=3, may_exceed=False)
-    assert reaching(inner, FullSlots(never, 0.2, 0.05)) is inner
-    assert reaching(inner, None) is inner
+    assert true_share_intervals(inner, FullSlots(never, 0.2, 0.05)) is inner
+    assert true_share_intervals(inner, None) is inner
 
 
 # Shares of several values

@@ -127,7 +127,7 @@ def test_a_plan_names_the_share_that_the_table_will(kind: str) -> None:
     plan = make_plan(kind=kind, domain=12, users=4000, epsilon=2.0)
     mechanism = plan.best.mechanism
     reports = mechanism.privatize(
-        mechanism.audit.repeated(mechanism.inputs()[0], 4000), random=rumor.Seeded(2)
+        mechanism.audit.repeat(mechanism.inputs()[0], 4000), random=rumor.Seeded(2)
     )
     found = rumor.estimate(mechanism, reports).smallest_shown(RANKED)
     # Which reports are about an option of a set is drawn.

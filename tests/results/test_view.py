@@ -13,7 +13,7 @@ import rumor
 from rumor.core.errors import InputError
 from rumor.kinds.keyvalue.result import KeyValueEstimate
 from rumor.results.estimate import Estimate
-from rumor.results.view import View, viewed
+from rumor.results.view import View, make_view
 
 
 def frequencies() -> Estimate:
@@ -45,16 +45,16 @@ def test_a_wrong_wish_is_one_sentence(wishes: dict[str, object], rule: str) -> N
 
 
 def test_names_and_levels_make_a_view() -> None:
-    assert viewed(None, {}) == View()
-    assert viewed(0.9, {"rows": 3}) == View(0.9, rows=3)
-    assert viewed(View(0.9), {"of": "people"}) == View(0.9, "people")
+    assert make_view(None, {}) == View()
+    assert make_view(0.9, {"rows": 3}) == View(0.9, rows=3)
+    assert make_view(View(0.9), {"of": "people"}) == View(0.9, "people")
 
 
 def test_what_is_not_said_depends_on_what_is_made() -> None:
     assert View().on_screen() == View(rows=20, order="estimate")
-    assert View().filed("given") == View(order="given")
-    assert View(rows=5).filed("given") == View(rows=5, order="estimate")
-    assert View(order="given", rows=5).filed("estimate") == View(order="given", rows=5)
+    assert View().for_file("given") == View(order="given")
+    assert View(rows=5).for_file("given") == View(rows=5, order="estimate")
+    assert View(order="given", rows=5).for_file("estimate") == View(order="given", rows=5)
 
 
 def test_only_rows_that_are_seen_for_their_size_are_chosen() -> None:
@@ -78,7 +78,7 @@ def test_every_form_of_the_same_view_has_the_same_intervals(
     assert [float(row["low"]) for row in rows] == columns["low"]
     plain = result.to_dict(view)
     assert [row["high"] for row in plain["estimates"]] == columns["high"]  # type: ignore[attr-defined]
-    assert (plain["order"], plain["covers"]) == ("estimate", result.covers(view))
+    assert (plain["order"], plain["covers"]) == ("estimate", result.coverage_sentence(view))
     assert str(plain["covers"]).startswith(
         "intervals adjusted for ranking: on average at least 90% of those"
     )

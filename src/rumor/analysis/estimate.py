@@ -24,7 +24,7 @@ from rumor.core.errors import InputError, format_value
 from rumor.core.files import PathLike
 from rumor.core.plain_text import one_line
 from rumor.core.types import Days, Progress
-from rumor.estimators.data import Material
+from rumor.estimators.data import EstimationData
 from rumor.kinds import KINDS
 from rumor.kinds.word_lists import read_words
 from rumor.mechanisms.summary import Summary
@@ -81,7 +81,7 @@ class Analysis:
     def to_dict(self) -> dict[str, object]:
         """Return everything as plain data for JSON: {"reports": n, "estimates": [...], ...}."""
         first = next(iter(self.estimates.values()))
-        view, columns = self.view.filed(first.LISTING), self.columns()
+        view, columns = self.view.for_file(first.LISTING), self.columns()
         facts: dict[str, object] = {
             "reports": self.reports,
             "skipped": self.totals.skipped,
@@ -94,7 +94,7 @@ class Analysis:
             "of": view.of,
             "simultaneous": view.simultaneous,
             "order": view.order,
-            "covers": first.covers(view),
+            "covers": first.coverage_sentence(view),
         }
         if self.by is None:
             facts |= self._extra_fields(first)
@@ -355,9 +355,11 @@ def _question_folder(path: PathLike, collection: Collection, asked: Question | N
 
 def _estimation_data(
     stratum: Stratum, summary: Summary, kept: KeptReports | None
-) -> Summary | Material:
+) -> Summary | EstimationData:
     """Return the counts and, if they are kept, the reports behind them."""
-    return summary if kept is None else Material(summary, kept.passes(stratum, summary.reports))
+    return (
+        summary if kept is None else EstimationData(summary, kept.passes(stratum, summary.reports))
+    )
 
 
 def checked_engine(name: str) -> str:

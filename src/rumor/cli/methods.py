@@ -72,10 +72,17 @@ class MethodsInHelp(PlainCommand):
 
 
 def _methods() -> str:
-    """Every method of every kind."""
+    """Return every method of every kind, and the names of the literature that are accepted."""
     from rumor.kinds import KINDS
+    from rumor.kinds.method_aliases import ALIASES
 
-    return "; ".join(f"{name}: {', '.join(kind.methods())}" for name, kind in KINDS.items())
+    meant: dict[str, list[str]] = {}
+    for aliases in ALIASES.values():
+        for alias, method in aliases.items():
+            meant.setdefault(method, []).append(alias)
+    own = "; ".join(f"{name}: {', '.join(kind.methods())}" for name, kind in KINDS.items())
+    also = (f"{' or '.join(dict.fromkeys(names))} for {ours}" for ours, names in meant.items())
+    return f"{own}. Also accepted: {'; '.join(also)}"
 
 
 def _options() -> str:

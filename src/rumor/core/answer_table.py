@@ -52,7 +52,7 @@ class MissingAnswerRule:
 
     rule: str = ERROR
     affected_rows: int = 0
-    """How many there were when the answers were read last."""
+    """The number of rows without an answer when the answers were last read."""
     _dropped: list[Rows] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -149,14 +149,14 @@ class AnswerTable:
     """A table of answers: its columns are known, its rows are read on demand."""
 
     path: Path
-    """What it is called: a file, a folder, a pattern."""
+    """The path of the table: a file, a folder or a pattern."""
     files: tuple[TableFile, ...]
     mark: str = MARK
-    """What stands between several answers in one cell."""
+    """The separator of several answers in one cell."""
     missing_rule: MissingAnswerRule = field(default_factory=MissingAnswerRule)
-    """What becomes of rows without an answer."""
+    """The rule for rows without an answer."""
     _starts: list[int] = field(default_factory=list)
-    """How many rows there were before each file, as they were read last."""
+    """The number of rows before each file when the files were last read."""
 
     @classmethod
     def open(

@@ -115,7 +115,7 @@ _ROUNDS = 40
 _SMALL_PRIMES = tuple(p for p in range(3, 2000, 2) if all(p % q for q in range(3, p, 2)))
 
 Below = Callable[[int], int]
-"""A uniform integer below a bound."""
+"""A function that draws a uniform integer below a bound."""
 
 
 class BlindingError(ValueError):

@@ -34,7 +34,7 @@ EXTRAS = {
     "psycopg": "server",
     "segno": "server",
 }
-"""What is imported, and the extra of Rumor that installs it."""
+"""The extra of Rumor that installs each optional package, by the name it is imported by."""
 
 
 class MissingExtraError(InputError, ModuleNotFoundError):

@@ -19,7 +19,7 @@ from rumor.core.errors import InputError
 PathLike = str | os.PathLike[str]
 
 OWNER_ONLY = 0o600
-"""The mode of files with reports, counts of them, ids, keys or tokens."""
+"""The mode of files that hold reports, counts, ids, keys or tokens."""
 
 
 @contextmanager

@@ -30,7 +30,7 @@ from rumor.core.types import Codes
 MAX_STEPS = 1 << 20
 _LARGEST, _SHORTEST = 1e100, 1e-100
 OUTSIDE = ("refuse", "clip")
-# What a contract says of a grid, in the order in which `Grid.from_parameters` takes it.
+# The parameters of a grid in a contract, in the order of `NumberGrid.from_parameters`.
 GRID_PARAMETERS = ("range", "steps", "outside")
 # Grids with fewer steps than this are written out by the laws.
 _FEW = 64
@@ -46,7 +46,7 @@ class NumberGrid:
     outside: str
 
     HALF: ClassVar[float] = 0.5
-    """What is added before rounding down: a value goes to the nearest step."""
+    """The number added before rounding down, so that a value goes to the nearest step."""
 
     @property
     def last(self) -> int:

@@ -36,10 +36,10 @@ class RaggedRows:
 
 
 Chosen = NDArray[np.bool_]
-"""Which options each person chose: a row for each."""
+"""The options that each person chose, as a boolean table with a row for each person."""
 
 MARK = "|"
-"""What stands between options in one text, unless something else is said."""
+"""The default separator of options in one text."""
 
 _LISTS = (list, tuple, set, frozenset)
 _RULE = "an answer must be a list of options"
@@ -59,7 +59,7 @@ class OptionSets(RaggedRows):
         """Return how many options each person chose."""
         return np.diff(self.starts)
 
-    def taken(self, rows: Codes) -> OptionSets:
+    def take(self, rows: Codes) -> OptionSets:
         """Return the option sets of the people `rows`, which may repeat."""
         sizes = self.sizes()[rows]
         starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
@@ -95,7 +95,7 @@ def read_sets(values: object, domain: int, positions: Mapping[str, int] | None) 
         raise InputError(_EMPTY)
     codes = starts[:0]
     if len(flat):
-        codes = placed(lambda: encode(flat, domain, positions), starts)
+        codes = naming_the_person(lambda: encode(flat, domain, positions), starts)
     return sets_of(codes, starts, domain)
 
 
@@ -158,7 +158,7 @@ def _shape(array: NDArray[np.generic]) -> str:
     return f"an array of shape {array.shape}"
 
 
-def placed(read: Callable[[], Codes], starts: Codes) -> Codes:
+def naming_the_person(read: Callable[[], Codes], starts: Codes) -> Codes:
     """Call `read`, and let its errors name the person and not the option's index."""
     try:
         return read()
@@ -185,7 +185,7 @@ def uniform_subsets(stream: Stream, people: int, total: int, count: int) -> Chos
     return chosen
 
 
-def kept_of(stream: Stream, chosen: Chosen, cap: int) -> Chosen:
+def keep_at_most(stream: Stream, chosen: Chosen, cap: int) -> Chosen:
     """Return `chosen` with at most `cap` options kept per person, drawn uniformly."""
     sizes = chosen.sum(axis=1)
     if not (sizes > cap).any():

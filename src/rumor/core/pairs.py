@@ -415,7 +415,7 @@ class Layout:
 
 
 def _named_columns(values: object) -> Sequence[str] | None:
-    """The column names of a frame (Arrow, pandas, Polars), or None for anything else."""
+    """Return the column names of a frame (Arrow, pandas, Polars), or None for anything else."""
     names = getattr(values, "column_names", None)  # Arrow
     if names is None and hasattr(values, "to_numpy"):
         names = getattr(values, "columns", None)

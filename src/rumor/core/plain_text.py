@@ -18,11 +18,12 @@ REPLACEMENT = "�"
 
 _ENDS = "".join(f"{chr(plane << 16 | 0xFFFE)}{chr(plane << 16 | 0xFFFF)}" for plane in range(17))
 _NO_TEXT = re.compile(f"[\x00-\x1f\x7f-\x9f\ufdd0-\ufdef{_ENDS}]")
-# What XML 1.0 cannot say, and halves of surrogate pairs. Tabs and ends of lines it can.
+# Characters that XML 1.0 does not allow, and halves of surrogate pairs; tabs and ends of lines are
+# allowed.
 _NOT_DRAWN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
-# What a terminal obeys: control characters but for tabs and ends of lines, and the characters that
-# turn the direction of text, which can make one word look like another.
+# Characters that a terminal obeys: control characters but for tabs and ends of lines, and those
+# that turn the direction of text, which can make one word look like another.
 _OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 

@@ -30,7 +30,7 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Validity:
-    """Which reports of a batch are valid, and the reason for refusing the others."""
+    """The valid reports of a batch, and the reason for refusing the others."""
 
     valid: Mask
     reason: str

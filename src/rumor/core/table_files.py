@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 from rumor.core.errors import InputError, format_value
 
 STANDARD_INPUT = "-"
-# What pandas reads, and what it needs for that.
+# The file types that pandas reads, and the package that it needs for each.
 STATISTICS = {
     ".dta": ("read_stata", ("pandas",)),
     ".sav": ("read_spss", ("pandas", "pyreadstat")),
@@ -34,7 +34,7 @@ _KNOWN = (".csv", ".parquet", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz", *
 # How the cells of a CSV can be read.
 _TYPES = {"text": pa.string(), "integer": pa.int64(), "number": pa.float64()}
 
-# What Arrow says of a table quotes its cells, so that only these parts of it are repeated.
+# Arrow's messages about a table quote its cells, so that only these parts of them are repeated.
 _BAD_CELL = re.compile(
     # Where Arrow has one thread, it names the row, too.
     r"CSV column #(?P<column>\d+): (Row #\d+: )?CSV conversion error to (?P<kind>int64|double)"
@@ -113,7 +113,7 @@ class CsvFile:
     schema: pa.Schema
     separator: str
     data: bytes | None = None
-    """What it holds, where it is no file."""
+    """The bytes of the table if it does not come from a file."""
 
     @classmethod
     def open(cls, path: Path, data: bytes | None, separator: str | None) -> CsvFile:
@@ -313,7 +313,7 @@ class StatisticsFile:
             frame = getattr(pandas, reader)(path)
             for name, column in frame.items():
                 if isinstance(column.dtype, pandas.CategoricalDtype):
-                    # Of values only some may have labels: the others are called as they are.
+                    # Only some values may have labels: the others are shown unchanged.
                     frame[name] = column.cat.rename_categories(_called)
             frame.attrs = {}  # notes of the file, such as its day, which Arrow may not take
             return cls(path, pa.Table.from_pandas(frame, preserve_index=False))

@@ -14,17 +14,17 @@ from rumor.core.errors import InputError, format_value
 Vector = NDArray[np.float64]
 """A number for each value, key or word."""
 Tally = NDArray[np.int64]
-"""Counters."""
+"""The counters of a summary."""
 Codes = NDArray[np.int64]
 """Values as integers from 0."""
 Rows = NDArray[np.intp]
-"""Which of them."""
+"""Indices of rows."""
 Days = tuple[datetime.date | None, datetime.date | None]
-"""From one day to another, both included; None: from the first, or to the last."""
+"""The first and the last day, both included; None stands for the first or last day there is."""
 Progress = Callable[[int, int], None]
-"""Called now and then with how much is done and how much there is in all."""
+"""A function that is called now and then with the work done and the total work."""
 Target = Literal["population", "people"]
-"""Whom an interval is about: those the people were drawn from, or these people."""
+"""The target of an interval: the population that the people were drawn from, or these people."""
 
 
 def checked_target(of: str) -> Target:

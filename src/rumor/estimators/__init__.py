@@ -1,1 +1,4 @@
-"""Counts to numbers: mathematics alone, with no files, no printing and no names of questions."""
+"""Estimators: from counts to numbers, by mathematics alone.
+
+Nothing here reads files, prints, or knows the names of questions.
+"""

@@ -1,12 +1,8 @@
-"""Reports that estimators go through again and again, wherever they are.
+"""Data of an estimate: reports, a summary of them, or both.
 
-An estimator never asks for the reports themselves, only for sums over them: a function of a
-batch and of a state (the estimate so far, say) whose results add up. In memory there is one
-batch; an engine has many, on threads or on other machines.
-
-What an estimator is given: a summary of the reports and, where they are at hand, the reports.
-
-What an estimate is made from: reports, a summary of them, or both.
+An estimator never reads the reports themselves, only sums over them: a function of a batch and of
+a state (the estimate so far, say) whose results add up. In memory there is one batch; an engine
+has many, on threads or on other machines.
 """
 
 from __future__ import annotations
@@ -29,15 +25,15 @@ S = TypeVar("S")
 
 @runtime_checkable
 class Passes(Protocol):
-    """Reports of one mechanism, to be summed over as often as needed."""
+    """Reports of one mechanism that can be summed over repeatedly."""
 
     @property
     def count(self) -> int:
-        """How many reports there are."""
+        """The number of reports."""
         ...
 
     def total(self, function: Callable[[Reports, S], Vector], state: S) -> Vector:
-        """The sum of `function(batch, state)` over all batches, at least one of them.
+        """Return the sum of `function(batch, state)` over all batches, at least one of them.
 
         The function must be one that can be sent elsewhere: of a module, or an instance of a
         class of a module.
@@ -46,18 +42,18 @@ class Passes(Protocol):
 
 
 def total(reports: Reports | Passes, function: Callable[[Reports, S], Vector], state: S) -> Vector:
-    """One pass: over an array at once, over anything else batch by batch."""
+    """Return the sum of `function` over `reports`, for an array at once, else batch by batch."""
     if isinstance(reports, Passes):
         return reports.total(function, state)
     return function(reports, state)
 
 
-# Reports of so few bytes are counted rather than gone through one by one.
+# Reports of at most this many bytes are counted rather than read one by one.
 _COUNTED_BYTES = 2
 
 
 @dataclass(frozen=True)
-class Material:
+class EstimationData:
     """Reports of one oracle, summarised; `reports` is None when only the summary is there.
 
     They are an array, or passes over reports that an engine keeps.
@@ -79,9 +75,10 @@ class Material:
         return self.oracle.unbiased(self.summary.tally, self.summary.reports)
 
     def distinct(self, method: str) -> tuple[Reports | Passes, Vector | None]:
-        """Reports, and how often each occurs (None: once each); CSS 2020, equation 11.
+        """Return the distinct reports and how often each occurs
+        (None: once); CSS 2020, equation 11.
 
-        A summary that counts outputs says all that the reports do.
+        A summary that counts outputs has all the information of the reports.
         """
         if self.oracle.tally_is_lossless:
             seen = np.flatnonzero(self.summary.tally)
@@ -104,15 +101,15 @@ def _code_counts(reports: Reports, codes: int) -> Vector:
 
 
 def reports_in(mechanism: Mechanism, data: object) -> Reports | Passes | None:
-    """The reports in what was given, where they are there."""
-    if isinstance(data, Material):
+    """Return the reports in `data`, or None if it has only a summary."""
+    if isinstance(data, EstimationData):
         return data.reports
     return None if isinstance(data, Summary) else as_reports(data, mechanism.width)
 
 
 def as_summary(mechanism: Mechanism, data: object, *, may_be_empty: bool = False) -> Summary:
-    """Reports or a summary as a summary of this mechanism, refused where it is empty."""
-    if isinstance(data, Material):
+    """Return reports or a summary as a summary of `mechanism`, refused if it is empty."""
+    if isinstance(data, EstimationData):
         data = data.summary
     if isinstance(data, Summary):
         if data.mechanism != mechanism:

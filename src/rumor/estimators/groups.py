@@ -1,33 +1,28 @@
-"""The test that two groups differ in nothing: what estimators find and results tell.
+"""Groups: unbiased samples of different people, their pooled means, and a test of differences.
 
-What one group's reports say: unbiased estimates whose variance is known at every candidate.
+Everything that compares or combines groups starts from unbiased estimates whose variance is known
+at every candidate truth, never from shrunk estimates: those of a small group are shrunk further,
+and would differ by that alone.
 
-Everything that compares or combines groups starts here, and never from answers that a method has
-drawn towards each other: those of a small group are drawn further, and would differ by that alone.
+*Few reports.* A report of a group moves the weighted mean by the group's weight over its number of
+reports. In units of the largest such step, the mean is a sum of independent numbers within 0 and
+1, and nothing with its expectation spreads further than as many whole coins as these numbers come
+to (Hoeffding, Annals of Mathematical Statistics 27, 1956). So groups whose steps are alike up to a
+factor of four are taken for one count of coins, and with them everything that moves the mean by no
+more than one of them. Ends of unlike groups are combined by squares (MOVER, Zou and Donner 2008),
+as those of a difference are: one person in a small group leaves a precise estimate of all others
+precise.
 
-Weighted means of groups with few reports: exact ends that their intervals have to hold.
+*Pooling.* Samples differ in their epsilon or mechanism. Each has the weight that its variance gives
+it *at the common truth*: weights by the number of reports let the noisiest source decide, and
+weights by each source's own estimate divide by zero where an estimate happens to lie at an end. The
+interval holds every truth at which the weighted mean is not too surprising.
 
-A report of a group moves the weighted mean by the group's weight over its number of reports. In
-units of the largest such step, the mean is a sum of independent numbers within 0 and 1, and nothing
-with its expectation spreads further than as many whole coins as these numbers come to (Hoeffding,
-Annals of Mathematical Statistics 27, 1956). So groups whose steps are alike up to a factor of four
-are taken for one count of coins, and with them all that moves the mean by no more than one of them.
-Ends of unlike groups are put together by squares (MOVER, Zou and Donner 2008), as those of a
-difference are: a lone person of a small group leaves a precise estimate of all others precise.
-
-Several sources of one quantity, in one likelihood.
-
-Sources differ in their epsilon or mechanism. Each has the weight that its variance gives it *at
-the common truth*: weights by the number of reports let the noisiest source decide, and weights by
-each source's own estimate divide by nothing where one happens to lie at an end. The interval holds
-every truth at which the weighted mean is not too surprising.
-
-Do two groups differ in anything? All values at once, with their exact covariance.
-
-The differences of all values, without what they have in common (truths sum to one in both groups,
-so a common shift is noise), are compared with the covariance that both groups would have at their
-common shares: a chi-squared statistic with as many degrees of freedom as there are values less
-one. It sees many small differences that no test of a single value does.
+*Differences.* Whether two groups differ in any value is tested by all values at once. The
+differences, without their common shift (truths sum to one in both groups, so such a shift is
+noise), are compared with the covariance that both groups would have at their common shares: a
+chi-squared statistic with as many degrees of freedom as there are values less one. It detects many
+small differences that no test of a single value does.
 """
 
 from __future__ import annotations
@@ -43,17 +38,18 @@ from scipy.special import ndtr
 from rumor.core.binomial import FEW, coin_ends
 from rumor.core.reports import Mask
 from rumor.core.types import Rows, Target, Vector
+from rumor.core.typing import override
 from rumor.mechanisms.support import Score
 
 
 @dataclass(frozen=True)
-class Overall:
-    """Which test it is, and how often chance alone gives as much."""
+class OmnibusTest:
+    """An omnibus test: a test of all rows at once, with its p-value."""
 
     test: str
     statistic: float
     freedom: int
-    """Its degrees."""
+    """The degrees of freedom of the test."""
     p_value: float
 
 
@@ -66,12 +62,12 @@ class FewReports(Protocol):
 
     @property
     def trials(self) -> Vector:
-        """How many reports each estimate is a mean of."""
+        """The number of reports that each estimate is a mean of."""
         ...
 
     @property
     def within(self) -> Bounds:
-        """The smallest and the largest number that one of them can be."""
+        """The smallest and the largest number that one report can add."""
         ...
 
     def is_few(self, rows: Rows) -> Mask:
@@ -84,29 +80,29 @@ class FewReports(Protocol):
 
 
 @dataclass(frozen=True)
-class SomeFew:
-    """Some rows of other few reports."""
+class SelectedFewReports(FewReports):
+    """The rows `rows` of other few reports."""
 
     whole: FewReports
     rows: Rows
 
     @property
+    @override
     def trials(self) -> Vector:
-        """Those of the rows."""
         return self.whole.trials[self.rows]
 
     @property
+    @override
     def within(self) -> Bounds:
-        """Those of the rows."""
         least, most = self.whole.within
         return least[self.rows], most[self.rows]
 
+    @override
     def is_few(self, rows: Rows) -> Mask:
-        """Ask the whole."""
         return self.whole.is_few(self.rows[rows])
 
+    @override
     def quantile_ends(self, rows: Rows, z: Vector) -> Bounds:
-        """Ask the whole."""
         return self.whole.quantile_ends(self.rows[rows], z)
 
 
@@ -122,9 +118,9 @@ class Sample:
     spread: tuple[Vector, Vector, Vector]
     reports: float
     limits: tuple[float, float] = (-math.inf, math.inf)
-    """Between which the truth lies."""
+    """The limits between which the truth lies."""
     exact: FewReports | None = None
-    """Whose ends intervals have to hold where reports are few."""
+    """The source of exact ends that intervals must hold if reports are few; None otherwise."""
 
     @classmethod
     def of_score(
@@ -134,52 +130,54 @@ class Sample:
         of: Target,
         exact: FewReports | None = None,
     ) -> Sample:
-        """From a mean over reports, as oracles have it: shares."""
+        """Return a sample of shares from an oracle's `score`, a mean over reports."""
         mean = np.asarray(score.excess / score.gain)
         spread = _like(mean, *(v / score.gain**2 for v in score.spread[of]))
         return cls(mean, spread, reports, (0.0, 1.0), exact)
 
     @classmethod
     def known(cls, mean: Vector, stderr: Vector) -> Sample:
-        """Estimates whose standard errors are all that is known: as if of one report each."""
+        """Return a sample of estimates of which only standard errors
+        are known, as of one report each.
+        """
         return cls(mean, _like(mean, stderr**2, 0.0, 0.0), 1)
 
     @classmethod
     def coins(cls, mean: float, ends: tuple[float, float], reports: int) -> Sample:
-        """A mean that is a share of coins, stretched to lie between two ends."""
+        """Return a mean that is a share of coins, stretched to lie between two ends."""
         where, (zero, one) = np.array([mean]), ends
         return cls(where, _like(where, -zero * one, zero + one, -1.0), reports)
 
     def at(self, rows: Rows) -> Sample:
-        """Some of the estimates."""
+        """Return the sample of the estimates at `rows`."""
         spread = _like(*(v[rows] for v in (self.mean, *self.spread)))
-        some = None if self.exact is None else SomeFew(self.exact, rows)
+        some = None if self.exact is None else SelectedFewReports(self.exact, rows)
         return replace(self, mean=self.mean[rows], spread=spread, exact=some)
 
     @property
     def few(self) -> Mask:
-        """Which rows have too few reports for the normal distribution."""
+        """The rows that have too few reports for the normal distribution."""
         if self.exact is None:
             return np.zeros(self.mean.size, dtype=bool)
         return self.exact.is_few(np.arange(self.mean.size))
 
     def variance(self, truth: Vector | float) -> Vector:
-        """The variance of the estimates where this is the truth."""
+        """Return the variance of the estimates if `truth` is the truth."""
         v0, v1, v2 = self.spread
         each = v0 + v1 * truth + v2 * np.square(truth)
         return np.asarray(np.maximum(each, _SMALLEST) / self.reports)
 
     @property
     def stderr(self) -> Vector:
-        """The standard errors where the estimates are the truth, or the nearest share is."""
+        """The standard errors at the estimates, or at the nearest possible truth."""
         return np.sqrt(self.variance(self.plausible(self.mean)))
 
     def plausible(self, truth: Vector) -> Vector:
-        """The nearest truth that can be: noise goes beyond it, and its variance need not."""
+        """Return the possible truth nearest to each estimate, which noise may carry outside."""
         return np.clip(truth, *self.limits)
 
     def bounds(self, z: float | Vector) -> Bounds:
-        """Both roots of (mean - f)^2 = z^2 variance(f): Wilson's interval, not cut off anywhere.
+        """Return both roots of (mean - f)^2 = z^2 variance(f): Wilson's interval, not cut off.
 
         Wilson (Journal of the American Statistical Association 22, 1927) for a binomial. Where
         reports are few, it is stretched to hold the `exact` ends.
@@ -198,13 +196,13 @@ class Sample:
 
 
 def _like(mean: Vector, *spread: Vector | float) -> tuple[Vector, Vector, Vector]:
-    """Spreads as a number for each estimate."""
+    """Return `spread` as a number for each estimate."""
     first, second, third = (np.broadcast_to(np.asarray(v, np.float64), mean.shape) for v in spread)
     return first, second, third
 
 
-def two_sided(z: Vector) -> Vector:
-    """The chance of a normal deviation at least as large, either way."""
+def two_sided_p_value(z: Vector) -> Vector:
+    """Return the chance of a normal deviation at least as large on either side."""
     return np.array([math.erfc(abs(value) / math.sqrt(2)) for value in np.atleast_1d(z)])
 
 
@@ -269,14 +267,14 @@ _HALVINGS = 60
 
 
 @dataclass(frozen=True)
-class Pooled:
-    """The same quantities from several samples of different people."""
+class PooledSamples:
+    """One quantity for each row, from several samples of different people."""
 
     samples: Sequence[Sample]
 
     @property
     def mean(self) -> Vector:
-        """The weighted mean, its weights those at itself."""
+        """The weighted mean, with weights from the variances at that mean."""
         people = sum(s.reports for s in self.samples)
         found = np.asarray(sum(s.mean * s.reports for s in self.samples) / people)
         for _ in range(_ROUNDS):
@@ -284,7 +282,9 @@ class Pooled:
         return found
 
     def _weighted(self, truth: Vector) -> Vector:
-        """The mean with the weights of a truth, or that truth where no sample says anything."""
+        """Return the mean with the weights of a truth, or that
+        truth where no sample says anything.
+        """
         weights = self._weights(truth)
         added = sum(w * s.mean for w, s in zip(weights, self.samples, strict=True))
         total = np.asarray(sum(weights))
@@ -295,21 +295,21 @@ class Pooled:
 
     @property
     def stderr(self) -> Vector:
-        """Of the weighted mean; infinite where no sample says anything."""
+        """The standard error of the weighted mean; infinite if no sample tells anything."""
         total = np.asarray(sum(self._weights(self.mean)))
         nothing = np.full(total.shape, np.inf)
         return np.asarray(np.divide(1, np.sqrt(total), out=nothing, where=total > 0))
 
     def bounds(self, z: float) -> Bounds:
-        """Every truth whose own weighted mean is within z of its standard errors.
+        """Return the interval of truths within z standard errors of their weighted mean.
 
-        Where reports are few, the ends are stretched to exact ones (few_groups.py).
+        If reports are few, the ends are stretched to exact ones.
         """
         known = np.isfinite(self.stderr)
         if not known.all():
             low, high = np.full(known.shape, -np.inf), np.full(known.shape, np.inf)
             rows = np.flatnonzero(known)
-            low[rows], high[rows] = Pooled([s.at(rows) for s in self.samples]).bounds(z)
+            low[rows], high[rows] = PooledSamples([s.at(rows) for s in self.samples]).bounds(z)
             return low, high
         middle, step = self.mean, self.stderr
 
@@ -324,7 +324,7 @@ class Pooled:
         return np.minimum(low, self._few(low, z)[0]), np.maximum(high, self._few(high, z)[1])
 
     def _few(self, truth: Vector, z: float) -> Bounds:
-        """Return exact ends of few reports, with the weights of the `truth` that is in question.
+        """Return exact ends for few reports, with the weights at the `truth` in question.
 
         At an estimate of 0, sources of little noise would have all the weight, however few their
         reports.
@@ -334,7 +334,7 @@ class Pooled:
 
 
 def _edge(surprise: Callable[[Vector], Vector], middle: Vector, step: Vector, z: float) -> Vector:
-    """The last truth on one side that is not more surprising than z."""
+    """Return the last truth on one side that is not more surprising than z."""
     inside, outside = middle.copy(), middle + max(z, 1.0) * step
     for _ in range(_DOUBLINGS):
         fits = surprise(outside) <= z
@@ -350,21 +350,21 @@ def _edge(surprise: Callable[[Vector], Vector], middle: Vector, step: Vector, z:
 
 
 MAX_VALUES = 2000
-"""Beyond so many the covariance is too large to be worth its time."""
+"""The most values whose full covariance is worth its time."""
 
 
-def beyond(statistic: float, freedom: int) -> float:
-    """The chance that a chi-squared number is larger."""
+def chi_squared_tail(statistic: float, freedom: int) -> float:
+    """Return the chance that a chi-squared number exceeds this one."""
     from scipy.special import chdtrc
 
     return 1.0 if freedom == 0 else float(chdtrc(freedom, statistic))
 
 
-def chi_squared(difference: Vector, covariance: Vector) -> Overall:
-    """Of differences that sum to nothing in truth, where their covariance is known."""
+def chi_squared(difference: Vector, covariance: Vector) -> OmnibusTest:
+    """Return the chi-squared test of differences that sum to 0 in truth, with known covariance."""
     contrast = difference[:-1] - difference[-1]
     last = covariance[-1]
     spread = covariance[:-1, :-1] - last[:-1] - last[:-1, None] + last[-1]
     statistic = float(contrast @ np.linalg.pinv(spread, hermitian=True) @ contrast)
     freedom = int(np.linalg.matrix_rank(spread, hermitian=True))
-    return Overall("chi-squared", statistic, freedom, beyond(statistic, freedom))
+    return OmnibusTest("chi-squared", statistic, freedom, chi_squared_tail(statistic, freedom))

@@ -9,7 +9,7 @@ from rumor.core.types import Vector
 
 
 def benjamini_hochberg(p_values: Vector, level: float) -> NDArray[np.bool_]:
-    """The hypotheses rejected so that at most `level` of them, on average, are true.
+    """Return the hypotheses rejected so that at most `level` of them, on average, are true.
 
     Benjamini and Hochberg 1995: all with p at most level * r / M, r the largest rank for which
     the r-th smallest p-value is at most that.
@@ -23,7 +23,10 @@ def benjamini_hochberg(p_values: Vector, level: float) -> NDArray[np.bool_]:
 
 
 def holm(p_values: Vector) -> Vector:
-    """p-values that hold for all tests together: one below 5% is false in 5% of families."""
+    """Return Holm's p-values, which hold for all tests together.
+
+    If all below 5% are rejected, a true hypothesis is rejected in 5% of families at most.
+    """
     order = np.argsort(p_values, kind="stable")
     left = np.arange(p_values.size, 0, -1)
     raised = np.minimum(np.maximum.accumulate(p_values[order] * left), 1.0)

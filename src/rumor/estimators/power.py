@@ -1,6 +1,6 @@
-"""How many people it takes to notice a difference, and which difference so many notice.
+"""Power: the number of people that shows a difference, and the difference that they show.
 
-All groups are asked by the same mechanism, and the test is that of `differences.py`: its variance
+All groups are asked by one mechanism, and the test is that of a comparison of groups: its variance
 is that of the share in the middle, while the difference varies as both shares do. Among many rows
 the test is Holm's, whose first step divides the level by the number of rows: the power is that of
 this step, and no row that differs has less, whatever the other rows do.
@@ -17,28 +17,30 @@ LEVEL, POWER = 0.05, 0.8
 _HALVINGS = 80
 
 Variance = Callable[[float], float]
-"""Of one report's estimate, where this is the truth."""
+"""The variance of one report's estimate as a function of the truth."""
 
 
 @dataclass(frozen=True)
-class Between:
-    """Groups of as many people each, one of which has this share; a difference has a direction."""
+class PowerPlan:
+    """A plan of groups of equal size, one of which has a given
+    share; a difference has a direction.
+    """
 
     start: float
     power: float = POWER
     level: float = LEVEL
     groups: int = 2
     deviation: float | None = None
-    """The standard deviation of numbers within a group; None where they are spread evenly."""
+    """The standard deviation of numbers within a group; None if they are spread evenly."""
     rows: int = 1
     """The rows of the comparison that share the level; 1 for a row named in advance."""
 
-    def among(self, rows: int) -> Between:
-        """Return the plan for Holm's p-values, where each pair of groups has so many `rows`."""
+    def for_rows(self, rows: int) -> PowerPlan:
+        """Return the plan for Holm's p-values, with `rows` rows for each pair of groups."""
         return replace(self, rows=rows * math.comb(self.groups, 2))
 
     def people(self, variance: Variance, difference: float) -> float:
-        """How many people each group needs for this difference to be noticed with the power."""
+        """Return the people that each group needs to detect this difference with the power."""
         normal = NormalDist()
         middle = 2 * variance(self.start + difference / 2)
         apart = variance(self.start) + variance(self.start + difference)
@@ -47,7 +49,9 @@ class Between:
         return (reach / difference) ** 2
 
     def difference(self, variance: Variance, people: float, most: float) -> float:
-        """The smallest difference that groups of so many notice; `most`, where there is none."""
+        """Return the smallest difference that groups of `people`
+        detect; `most` if there is none.
+        """
         if self.people(variance, most) > people:
             return most
         low, high = 0.0, most
@@ -58,7 +62,8 @@ class Between:
         return high
 
     def share_difference(self, variance: Variance, people: float) -> float:
-        """The smallest difference of a share, upwards from a low one or downwards from a high one.
+        """Return the smallest detectable difference of a share, up
+        from a low one or down from a high.
 
         `variance` is that of one report's estimate of a share.
         """

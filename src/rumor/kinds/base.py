@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from rumor.core.answer_table import AnswerTable
     from rumor.core.files import PathLike
     from rumor.core.reports import Reports
-    from rumor.estimators.groups import Overall
+    from rumor.estimators.groups import OmnibusTest
     from rumor.kinds.measures import Measures
     from rumor.kinds.planning.learned_cap import LearnedCap
     from rumor.kinds.planning.planned import PlannedQuestion, Size
@@ -329,13 +329,13 @@ class Kind(abc.ABC, Generic[M]):
         found: Measures = self._part("compare").measures(mechanism, summary, of, options)
         return found
 
-    def omnibus_test(self, first: Summary, second: Summary) -> Overall | None:
+    def omnibus_test(self, first: Summary, second: Summary) -> OmnibusTest | None:
         """Return the test that the groups `first` and `second` differ in nothing; None where none
         exists.
         """
         self._check_comparable()
         test = getattr(self._part("compare"), "omnibus_test", None)
-        found: Overall | None = None if test is None else test(first, second)
+        found: OmnibusTest | None = None if test is None else test(first, second)
         return found
 
     def _check_comparable(self) -> None:

@@ -125,7 +125,7 @@ def estimate(mechanism: object, data: object, *, method: str = "auto", **options
     with question, by, window, distinct_ids, skip_invalid and candidates as `rumor estimate` has
     them; `by` a column gives an estimate for each of its values.
 
-    A `Material` holds both, the reports also where an engine keeps them.
+    A `EstimationData` holds both, the reports also where an engine keeps them.
 
     `mechanism` is the one that made the reports, or an explicit channel matrix
     P[x, y] = P(output y | input x); then `data` is how often each output was seen. To methods

@@ -93,7 +93,7 @@ class Measures:
         """Return these measures with the note that only `kept` keys or options count, under
         a cap.
         """
-        return self if kept is None else replace(self, notes=(*self.notes, kept.counted))
+        return self if kept is None else replace(self, notes=(*self.notes, kept.estimate_sentence))
 
     @classmethod
     def shares(cls, values: Sequence[str] | Sequence[int], sample: Sample) -> Measures:

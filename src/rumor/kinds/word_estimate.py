@@ -21,7 +21,7 @@ from rumor.results.estimate import Estimate
 from rumor.results.intervals import Tails
 from rumor.results.rows import Column
 from rumor.results.selection import split_tails
-from rumor.results.view import ROWS_SHOWN, Order, View, Wishes, viewed
+from rumor.results.view import ROWS_SHOWN, Order, View, ViewOptions, make_view
 
 # Smaller p-values are printed as "below" this one.
 _TINY = 1e-12
@@ -111,10 +111,10 @@ class WordEstimate(Estimate):
             "alarms": list(self.alarms),
         }
 
-    def table(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
+    def table(self, view: View | float | None = None, **options: Unpack[ViewOptions]) -> str:
         """Return the detected words as text, with their intervals and the share of other words."""
-        seen = viewed(view, wishes).on_screen()
-        order = self.listed(seen)
+        seen = make_view(view, options).on_screen()
+        order = self.row_indices(seen)
         lines = self._body(order, seen)
         hidden = max(int(self.detected.sum()) - len(order), 0)
         lines += rows_left_out(hidden, "less frequent word")

@@ -46,7 +46,7 @@ ALIASES: Mapping[str, Alias] = {
     **dict.fromkeys(("sw", "square-wave"), Alias("wave")),
     "privset": Alias("select", {"least": 1}),
 }
-"""Every alias. docs/reference/mechanisms.md has the same table, which a test compares."""
+"""Every alias. docs/reference/mechanisms.md lists them too, and a test compares the two."""
 
 OTHER_ALGORITHMS: Mapping[str, OtherAlgorithm] = {
     "hrr": OtherAlgorithm("Hadamard randomised response", "hadamard", 'kind = "choice"'),

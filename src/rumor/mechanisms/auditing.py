@@ -1,4 +1,4 @@
-"""What an audit asks of a mechanism: which values to compare, and how to hand them over.
+"""Values of a mechanism that an audit compares, and how they are handed over.
 
 An audit (rumor.privacy.audit) plays the distinguishing game between values: it walks the draws of
 a few of them branch by branch, and draws many reports of two of them, by this package or by a
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 M = TypeVar("M", bound="Mechanism")
 
-# Values whose draws are walked branch by branch: all where there are no more.
+# The most values whose draws are walked branch by branch; of more, only four are walked.
 _VALUES_WALKED = 4
 
 
@@ -28,32 +28,36 @@ class Audit(Generic[M]):
         self.mechanism = mechanism
 
     def pairs_to_compare(self) -> Sequence[tuple[object, object]]:
-        """Pairs of values, one of which can be told apart as well as any pair.
+        """Return pairs of values, one of which can be told apart as well as any pair.
 
-        Where all values are treated alike, the first and the last.
+        If all values are treated alike, these are the first and the last value.
         """
         values = self.mechanism.inputs()
         return [(values[0], values[-1])]
 
     def walked_values(self) -> Sequence[object]:
-        """Values whose draws are walked: all where they are few, else both ends and the middle."""
+        """Return the values whose draws are walked: all if they are
+        few, else both ends and the middle.
+        """
         values = self.mechanism.inputs()
         if len(values) <= _VALUES_WALKED:
             return values
         return [values[0], values[1], values[len(values) // 2], values[-1]]
 
-    def repeated(self, value: object, count: int) -> object:
-        """A batch of people who all hold one value, in the form that is read fastest."""
+    def repeat(self, value: object, count: int) -> object:
+        """Return a batch of `count` people who all hold `value`, in
+        the form that is read fastest.
+        """
         if self.mechanism.oracle is not None:
             return np.full(count, self.mechanism.oracle.code(value))
         return np.full(count, value) if isinstance(value, (int, float)) else [value] * count
 
     def as_argument(self, value: object) -> str:
-        """A value as a command's argument."""
+        """Return `value` as a command's argument."""
         labels = self.mechanism.labels
-        return str(value) if labels is None else self.argued(labels.index(str(value)))
+        return str(value) if labels is None else self.place_as_argument(labels.index(str(value)))
 
-    def argued(self, place: int) -> str:
-        """The number of a place, or its label where that number is another's label."""
+    def place_as_argument(self, place: int) -> str:
+        """Return the number of a place, or its label where that number is another's label."""
         number, labels = str(place), self.mechanism.labels
         return number if labels is None or number not in labels else labels[place]

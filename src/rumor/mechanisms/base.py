@@ -1,4 +1,4 @@
-"""What every mechanism is: a randomiser with its exact mathematics beside it.
+"""Mechanisms: a randomiser with its exact mathematics beside it.
 
 A mechanism is a frozen set of integer thresholds. It offers the same randomiser twice:
 `draw` is the reference, one person at a time, written as coins and uniform integers, and
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 # A channel is written out only where it stays small: this many probabilities.
 MAX_CHANNEL_CELLS = 1 << 22
-# Reports of so few bytes are integers, which are told apart far faster.
+# Reports of at most this many bytes are read as integers, which are compared far faster.
 _SHORT = 7
 
 
@@ -59,7 +59,7 @@ class Channel:
     probabilities: tuple[tuple[Fraction, ...], ...]
 
     def matrix(self) -> NDArray[np.float64]:
-        """The probabilities as doubles, a row for each value."""
+        """Return the probabilities as doubles, a row for each value."""
         return np.array([[float(p) for p in row] for row in self.probabilities])
 
 
@@ -73,19 +73,19 @@ class Mechanism(abc.ABC):
     """A randomiser of one person's value, its privacy and its reports."""
 
     name: ClassVar[str]
-    """What contracts call it."""
+    """The name of the mechanism in contracts."""
     kind: ClassVar[str]
-    """The kind of question that it is made for; others may borrow it."""
+    """The kind of question that the mechanism is made for; other kinds may borrow it."""
     OPTIONS: ClassVar[tuple[str, ...]] = ()
-    """What a collection may say of it beside what its kind says."""
+    """The options of the mechanism in a collection, besides those of its kind."""
     labels: tuple[str, ...] | None = None
-    """What the values (or keys) are called, where they have names."""
+    """The labels of the values (or keys), or None."""
     rounds: int = 1
-    """How many collections, one after the other, ask for one answer; usually one."""
+    """The number of successive collections that ask for one answer; usually one."""
     round: int = 1
-    """Which of those rounds this is."""
+    """The number of this round, from 1."""
     _poisoning_target: ClassVar[PoisoningTarget] = PoisoningTarget("a value")
-    """What fake clients raise."""
+    """The quantity that fake clients move."""
 
     @property
     @abc.abstractmethod
@@ -100,38 +100,38 @@ class Mechanism(abc.ABC):
     @property
     @abc.abstractmethod
     def alphabet(self) -> int:
-        """How many different valid reports there are (with one given public part)."""
+        """The number of different valid reports (with one given public part)."""
 
     @abc.abstractmethod
     def parameters(self) -> dict[str, Json]:
-        """Everything that fixes the mechanism, thresholds as decimal strings."""
+        """Return everything that fixes the mechanism, thresholds as decimal strings."""
 
     @classmethod
     @abc.abstractmethod
     def from_parameters(cls, parameters: Mapping[str, object]) -> Self:
-        """The mechanism that `parameters()` describes; no probability is computed anew."""
+        """Return the mechanism that `parameters()` describes; no probability is computed anew."""
 
     @classmethod
     @abc.abstractmethod
     def examples(cls) -> Sequence[Self]:
-        """Small instances, extremes among them, that the shared laws enumerate."""
+        """Return small instances, extremes among them, that the shared laws enumerate."""
 
     @abc.abstractmethod
     def inputs(self) -> Sequence[object]:
-        """Every value a person can hold (for the laws; only called on small instances)."""
+        """Return every value a person can hold (for the laws; only called on small instances)."""
 
     @abc.abstractmethod
     def draw(self, value: object, draws: Draws) -> bytes:
-        """The reference draw of one report."""
+        """Draw one report by the reference draw."""
 
     @abc.abstractmethod
     def probability(self, report: bytes, value: object) -> Fraction:
-        """The exact probability of a valid report, given a value: the model of its file."""
+        """Return the exact probability of a valid report, given a value: the model of its file."""
 
     def log_likelihood_ratio(
         self, reports: Reports, first: object, second: object
     ) -> NDArray[np.float64]:
-        """For each report, ln P(report | first) - ln P(report | second), by the model."""
+        """Return ln P(report | first) - ln P(report | second) for each report, by the model."""
         if self.width <= _SHORT:
             codes = from_little_endian(reports)
             _, where, inverse = np.unique(codes, return_index=True, return_inverse=True)
@@ -150,13 +150,13 @@ class Mechanism(abc.ABC):
 
     @abc.abstractmethod
     def outputs(self, public: bytes = b"") -> Reports:
-        """Every valid report once, in a fixed order (only on small alphabets).
+        """Return every valid report once, in a fixed order (only on small alphabets).
 
-        Where reports begin with public randomness (see `publics`), those with this one.
+        If reports begin with public randomness (see `publics`), they all begin with `public`.
         """
 
     def publics(self) -> Sequence[bytes]:
-        """Some values of the public randomness that reports begin with.
+        """Return some values of the public randomness that reports begin with.
 
         Usually there is none, and this is [b""]. A hash seed, say, is drawn by
         `draws.public` whatever the person's value is, so everything about the mechanism
@@ -167,28 +167,30 @@ class Mechanism(abc.ABC):
 
     @abc.abstractmethod
     def _privatize(self, values: object, source: RandomSource) -> Reports:
-        """The bulk randomiser."""
+        """Return the bulk randomiser."""
 
     @abc.abstractmethod
     def _validate(self, reports: Reports) -> Validity:
-        """Which reports of the right width are valid."""
+        """Return which reports of the right width are valid."""
 
     @property
     @abc.abstractmethod
     def tally_size(self) -> int:
-        """How many counters a summary of this mechanism keeps."""
+        """The number of counters that a summary of this mechanism keeps."""
 
     @abc.abstractmethod
     def tally(self, reports: Reports) -> Tally:
-        """The counters of a batch of valid reports; tallies of batches add up."""
+        """Return the counters of a batch of valid reports; tallies of batches add up."""
 
     @property
     def counters_per_report(self) -> int | None:
-        """How many counters each report adds one to; None where that depends on the report."""
+        """The number of counters that each report adds one to; None if it depends on the report."""
         return None
 
     def consistent(self, tally: Tally, reports: int) -> bool:
-        """Whether so many reports can have this tally, as far as their number decides it."""
+        """Return whether the tally can be that of `reports`
+        reports, as far as their number decides it.
+        """
         if (tally < 0).any() or (tally > reports).any():
             return False
         each = self.counters_per_report
@@ -201,19 +203,19 @@ class Mechanism(abc.ABC):
             raise InputError(f"a summary counts at most 2^62 reports; got {reports:,}")
 
     def privatize(self, values: object, *, random: RandomSource | None = None) -> Reports:
-        """One report for each value, every row another person.
+        """Return one report for each value, every row being another person.
 
         Leave `random` out for real people: the operating system then decides.
         """
         return self._privatize(values, System() if random is None else random)
 
     def report(self, value: object, *, random: RandomSource | None = None) -> bytes:
-        """One person's report by the reference draw."""
+        """Return one person's report by the reference draw."""
         source = System() if random is None else random
         return self.draw(value, source.draws())
 
     def notes(self, value: object) -> tuple[str, ...]:
-        """What a person should be told of how their answer is taken, in sentences without it.
+        """Return sentences that say how a person's answer is taken, without quoting it.
 
         A draw takes every answer of the right type, so that whether a report exists says
         nothing: a number beyond its range is clipped, say, and this says so.
@@ -221,49 +223,56 @@ class Mechanism(abc.ABC):
         return ()
 
     def without_labels(self) -> Self:
-        """A copy for values that are known by their position; itself where they are anyway."""
+        """Return a copy for values known by their position, or this
+        mechanism if they are already.
+        """
         return self
 
     def identity(self, value: object) -> str:
-        """What tells a value from others, however it was written: for keyed tags of it."""
+        """Return a text that tells a value from all others, however
+        it was written, for keyed tags.
+        """
         return unicodedata.normalize("NFC", well_formed(str(value)))
 
     @functools.cached_property
     def description(self) -> bytes:
-        """What `describe` says, as canonical JSON: a device writes it down with every report."""
+        """The result of `describe` as canonical JSON: a device writes it down with every report."""
         return canonical_json(self.describe())
 
     @property
     def permanence(self) -> Permanence:
-        """What becomes of a person who is asked again: usually everything is drawn afresh."""
+        """The way this mechanism answers a person again: usually every report is drawn afresh."""
         return FreshAnswers(self, self.labels)
 
     def epsilon_after(self, reports: int) -> float:
-        """The exact worst-case loss of so many reports of one unchanged value, rounded up."""
+        """Return the exact worst-case loss of `reports` reports of
+        one unchanged value, rounded up.
+        """
         return self.permanence.epsilon_composed([(self, reports)])
 
     def epsilon_all_rounds(self, reports: int) -> float:
-        """What so many reports of one unchanged value cost, and as many in each further round."""
+        """Return the loss of `reports` reports in this round and as many in each further round."""
         return self.epsilon_after(reports)
 
     def blanket(self) -> Blanket:
-        """What all reports have in common, exactly, from which follows what a crowd hides.
+        """Return the blanket of all reports, exactly, from which
+        the amplification by shuffling follows.
 
-        A mechanism that knows nothing better of itself is as the worst one of its epsilon.
+        By default it is the blanket of the worst mechanism with this epsilon.
         """
         # Far more digits than a double has: the ratio is not below that of the mechanism.
         return worst_case_blanket(exp(self.epsilon) * (1 + Fraction(1, 10**100)))
 
     def validate(self, reports: object) -> Validity:
-        """Which reports are valid, and the reason for refusing the others."""
+        """Return which reports are valid, and the reason for refusing the others."""
         misfits = wrong_widths(reports, self.width)
         return self._validate(as_reports(reports, self.width)) if misfits is None else misfits
 
     def channel(self, public: bytes | None = None) -> Channel:
-        """The exact channel, written out (small instances only).
+        """Return the exact channel, written out (small instances only).
 
-        Given the public part of the reports where there is one (any of `publics` unless
-        said): it is conditional on it.
+        If reports begin with a public part, the channel is conditional on it: on `public`, by
+        default the first of `publics`.
         """
         values = self.inputs()
         if len(values) * self.alphabet > MAX_CHANNEL_CELLS:
@@ -280,33 +289,33 @@ class Mechanism(abc.ABC):
 
     @property
     def oracle(self) -> FrequencyOracle | None:
-        """Itself, where its reports support values (oracle.py); None elsewhere."""
+        """The mechanism itself, if its reports support values (oracle.py); None otherwise."""
         return None
 
     def bit_shape(self) -> BitShape | None:
-        """The bits of a report, where reports are bits; None elsewhere."""
+        """Return the shape of a report that consists of bits; None for other reports."""
         return None
 
     @property
     def poisoning(self) -> Poisoning:
-        """How far fake clients can move an estimate."""
+        """The bound on how far fake clients can move an estimate."""
         return Poisoning(self._poisoning_target, self._fake_gain, self._fake_loss)
 
     @abc.abstractmethod
     def _fake_gain(self, reports: int, fakes: int) -> float:
-        """The most that so many `fakes` among all `reports` add to one estimate."""
+        """Return the most that `fakes` among all `reports` add to one estimate."""
 
     def _fake_loss(self, reports: int, fakes: int) -> float:
-        """The most that they take from it: as much as they add, unless a mechanism says so."""
+        """Return the most that `fakes` take from one estimate: as much as they add, by default."""
         return self._fake_gain(reports, fakes)
 
     @property
     def audit(self) -> Audit[Any]:
-        """What an audit asks of its values."""
+        """The values of this mechanism, as an audit sees them."""
         return Audit(self)
 
     def describe(self) -> dict[str, Json]:
-        """Name and parameters: what identifies this mechanism anywhere."""
+        """Return name and parameters: they identify this mechanism anywhere."""
         return {"name": self.name, **self.parameters()}
 
     def __eq__(self, other: object) -> bool:

@@ -1,4 +1,4 @@
-"""A bit for each value: what every oracle with such reports shares.
+"""A bit for each value: the part that all oracles with such reports share.
 
 Model, with hit and miss the chances that a value's bit is set when it is and is not the
 person's own, every bit on its own:
@@ -30,13 +30,13 @@ class BitShape(NamedTuple):
 
     bits: int
     own: int
-    """How many bits may be the person's own."""
+    """The most bits that may be the person's own."""
     zero: float
-    """P(1) of a bit that is not."""
+    """The chance of 1 for a bit that is not the person's own."""
     one: float
-    """P(1) of a bit that is."""
+    """The chance of 1 for a bit that is the person's own."""
     head: int = 0
-    """How many bytes stand in front of the bits."""
+    """The number of bytes in front of the bits."""
 
 
 class BitPerValue(FrequencyOracle):
@@ -46,7 +46,9 @@ class BitPerValue(FrequencyOracle):
 
     @property
     def exact_odds(self) -> Fraction:
-        """p(1 - q) / (q(1 - p)): moving the person from an unset bit to a set one."""
+        """The exact odds p(1 - q) / (q(1 - p)) of moving the person
+        from an unset bit to a set one.
+        """
         p, q = self.exact_hit, self.exact_miss
         return p * (1 - q) / (q * (1 - p))
 
@@ -74,7 +76,7 @@ class BitPerValue(FrequencyOracle):
         return (p if own else 1 - p) * rest
 
     def bit_shape(self) -> BitShape:
-        """A bit for each value, one of them the person's own."""
+        """Return the shape of the reports: a bit for each value, one of them the person's own."""
         return BitShape(self.domain, 1, self.miss, self.hit)
 
     def clear_padding(self, batch: Reports) -> None:
@@ -95,12 +97,14 @@ class BitPerValue(FrequencyOracle):
 
     @property
     def tally_size(self) -> int:
-        """A counter for each report where there are few different ones, else for each bit."""
+        """The number of counters: one for each report if few
+        reports differ, else one for each bit.
+        """
         return self.alphabet if self._whole else self.domain
 
     @property
     def counters_per_report(self) -> int | None:
-        """One where whole reports are counted; bits come in any number."""
+        """The number 1 if whole reports are counted; None if bits are, as any number may be set."""
         return 1 if self._whole else None
 
     @override
@@ -113,11 +117,13 @@ class BitPerValue(FrequencyOracle):
 
     @property
     def tally_is_lossless(self) -> bool:
-        """Where there are few different reports."""
+        """Whether whole reports are counted, which they are if few of them differ."""
         return self._whole
 
     def factors(self, reports: Reports) -> Vector:
-        """Every 1 is as much likelier, or less, than a 0 from somebody else."""
+        """Return the factor of each report: each 1 is likelier than
+        a 0, or less likely, by one ratio.
+        """
         ones = np.bitwise_count(reports).sum(axis=1, dtype=np.int64)
         return np.asarray((self.miss / (1 - self.miss)) ** ones)
 

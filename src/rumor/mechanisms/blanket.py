@@ -1,4 +1,4 @@
-"""The blanket: what a report has in common with everybody's, whatever the answer is.
+"""The blanket: the part of a report's distribution that is the same for every answer.
 
 Balle, Bell, Gascon and Nissim 2019. Let b(y) be at most P(y | x) for every value x, and gamma the
 sum of b. Every report is then, with chance gamma, drawn from b alone and says nothing of its
@@ -35,15 +35,15 @@ class BlanketRow(NamedTuple):
 
 
 Pair = tuple[BlanketRow, ...]
-"""How the laws of two values compare with the blanket, in the order in which they are given."""
+"""Two values' distributions compared with the blanket, in the order of the values."""
 
 
 class BlanketPart(NamedTuple):
-    """What is known once something public was drawn, which does not depend on the answer."""
+    """The blanket given one outcome of a public draw that does not depend on the answer."""
 
     share: Fraction
     pairs: tuple[Pair, ...]
-    """One of them, or a mixture, is at least as easily told apart as any two values here."""
+    """Pairs of which one, or a mixture, is at least as easily told apart as any two values."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,9 @@ class Blanket:
 
     @classmethod
     def from_pairs(cls, *pairs: Sequence[BlanketRow]) -> Blanket:
-        """Where nothing public is drawn, or it makes no difference."""
+        """Return the blanket with these `pairs`, for mechanisms
+        whose public draws make no difference.
+        """
         kept = (tuple(row for row in pair if row.weight) for pair in pairs)
         return cls((BlanketPart(Fraction(1), tuple(kept)),))
 
@@ -66,7 +68,7 @@ class Blanket:
 
 
 def support_blanket(hit: Fraction, odds: Fraction, both: Fraction = Fraction(0)) -> Blanket:
-    """Reports that support a value or not, and are `odds` times likelier where they do.
+    """Return the blanket of reports that support a value or not, with likelihood ratio `odds`.
 
     `hit` is the chance that the own value is supported, `both` the mass under b of reports that
     support two values, for those two that share least; 0 is always safe.
@@ -87,17 +89,19 @@ def support_blanket(hit: Fraction, odds: Fraction, both: Fraction = Fraction(0))
 
 
 def worst_case_blanket(ratio: Fraction) -> Blanket:
-    """The blanket of any mechanism whose probabilities differ by at most this ratio.
+    """Return the blanket of any mechanism whose probabilities differ by at most `ratio`.
 
     By convexity the largest tables have ratios of 1 and `ratio` alone; such a table is a mixture of
-    three: nothing is told (dominated by whatever has its mean), both values are supported
-    (dominated likewise), or one of them always is, which is randomised response.
+    three: neither value is supported (dominated by any table of equal mean), both values are
+    supported (dominated likewise), or exactly one of them, which is randomised response.
     """
     return support_blanket(ratio / (1 + ratio), ratio)
 
 
 def distributions_blanket(laws: Sequence[Sequence[Fraction]]) -> Blanket:
-    """The blanket of a few extreme laws over a few reports: every two of them are a pair."""
+    """Return the blanket of a few extreme distributions over a
+    few reports, every two of them a pair.
+    """
     least = [min(column) for column in zip(*laws, strict=True)]
     return Blanket.from_pairs(
         *(
@@ -108,11 +112,12 @@ def distributions_blanket(laws: Sequence[Sequence[Fraction]]) -> Blanket:
 
 
 def bits_blanket(zero: Fraction, one: Fraction, own: int) -> Blanket:
-    """Independent bits, 1 with chance `zero`, or `one` for up to `own` bits of the value.
+    """Return the blanket of independent bits, 1 with chance
+    `zero`, or `one` for up to `own` own bits.
 
-    b is gamma times the law of nobody's bits. Another own bit is a factor of mean 1 in one of the
-    two ratios, and a bit that both own makes them alike: so values with as many own bits as may be,
-    none in common, are the easiest to tell apart.
+    b is gamma times the distribution of bits that belong to nobody. Another own bit is a factor of
+    mean 1 in one of the two ratios, and a common own bit makes the values alike: so values with
+    the most own bits, none in common, are the easiest to tell apart.
     """
     odds = one * (1 - zero) / (zero * (1 - one))
     gamma = ((1 - one) / (1 - zero)) ** own

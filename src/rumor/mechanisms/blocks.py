@@ -1,4 +1,4 @@
-"""Blocks: randomised response on what a few publicly drawn things say together.
+"""Blocks: randomised response on the joint state of a few publicly drawn things.
 
 b of D things (keys, options) are drawn whatever the person holds, and shown; what they say
 together is one of some states, reported by randomised response, which spends the whole budget on
@@ -36,16 +36,18 @@ class BlockReports(LabelledMechanism, DeclaredParameters):
     truth: int
     """The threshold of telling the true state."""
     block: int
-    """How many things are shown."""
+    """The number of things shown."""
     states: int
-    """In how many states they can be together."""
+    """The number of joint states of the things shown."""
 
     @property
     def _integer(self) -> int:
         return bytes_for(self._value_count)
 
     def _best_truth(self, epsilon: float) -> None:
-        """The threshold of the truth at which the ratio is at most e^epsilon, rounded down."""
+        """Return the threshold of the truth at which the ratio is
+        at most e^epsilon, rounded down.
+        """
         power = exact.exp(exact.checked_epsilon(epsilon))
         self.truth = exact.floor_threshold(power / (power + self.states - 1))
         self._check_identifiable()
@@ -56,24 +58,24 @@ class BlockReports(LabelledMechanism, DeclaredParameters):
         exact.require_above_even(self.truth, self.states, "states")
 
     def _truth(self) -> tuple[Fraction, Fraction]:
-        """The probability of the true state, and of each other one."""
+        """Return the probability of the true state, and of each other one."""
         truth = Fraction(self.truth, exact.WORD)
         return truth, (1 - truth) / (self.states - 1)
 
     @property
     def epsilon(self) -> float:
-        """Truth over lie."""
+        """The exact loss: the log-ratio of the true state's probability to another's."""
         truth, other = self._truth()
         return exact.worst_log_ratio([truth / other])
 
     def blanket(self) -> Blanket:
-        """Whatever is shown, two people may be in two states: randomised response on these."""
+        """Return the blanket of two people in different states, whatever things are shown."""
         truth, other = self._truth()
         return support_blanket(truth, truth / other)
 
     @property
     def share(self) -> float:
-        """A report is about so many of the things."""
+        """The share of all things that one report is about."""
         return self.block / self._value_count
 
     @property
@@ -104,7 +106,9 @@ class BlockReports(LabelledMechanism, DeclaredParameters):
         return [int.from_bytes(report[i : i + size], "little") for i in starts]
 
     def _told(self, state: int, draws: Draws) -> int:
-        """coin(truth): the state; otherwise below(states - 1), skipping it."""
+        """Draw the state to report: coin(truth) keeps it, otherwise
+        below(states - 1), skipping it.
+        """
         if draws.coin(self.truth):
             return state
         other = draws.below(self.states - 1)
@@ -113,14 +117,14 @@ class BlockReports(LabelledMechanism, DeclaredParameters):
     def _written(
         self, stream: Stream, shown: NDArray[np.int64], states: NDArray[np.int64], out: Reports
     ) -> None:
-        """Reports of many people: their blocks, and what is told of their states."""
+        """Return the reports of many people: their blocks and the randomised states."""
         for i in range(self.block):
             place = slice(i * self._integer, (i + 1) * self._integer)
             out[:, place] = little_endian(shown[:, i], self._integer)
         out[:, -1] = keep_or_replace(stream, states, self.states, self.truth)
 
     def _fields(self, reports: Reports) -> tuple[NDArray[np.integer], NDArray[np.uint8]]:
-        """The things shown (n, b), and the states."""
+        """Return the things shown (n, b), and the states."""
         flat = np.ascontiguousarray(reports[:, :-1]).reshape(-1, self._integer)
         return narrow_integers(flat).reshape(len(reports), self.block), reports[:, -1]
 

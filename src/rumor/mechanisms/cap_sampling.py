@@ -13,41 +13,41 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Kept:
-    """How many of a person's things a report draws from, and what is said about that."""
+    """The number of a person's things that a report draws from, with sentences about that limit."""
 
     things: str
-    """Keys or options."""
+    """The word for the things: keys or options."""
     held: str
-    """What people did with them: held or chose."""
+    """The verb for what people did with the things: held or chose."""
     cap: int
     total: int
-    """How many things there are."""
+    """The number of things."""
     shown: int
     """The most things that one report shows, dummies included."""
     may_exceed: bool
     """Whether the contract takes people who hold more than the cap."""
 
     def rule(self, verb: str = "were") -> str:
-        """Return what becomes of people above the cap, as the beginning of a sentence."""
+        """Return the rule for people above the cap, as the beginning of a sentence."""
         return (
             f"of whoever {self.held} more than {self.cap:,} {self.things}, {self.cap:,} {verb} "
             f"kept at random"
         )
 
     @property
-    def planned(self) -> str:
-        """The sentence of a plan."""
+    def plan_sentence(self) -> str:
+        """The sentence that a plan prints about the cap."""
         rule = self.rule("are")
         return f"{rule[0].upper()}{rule[1:]}: the shares of what they {self.held} come out smaller."
 
     @property
-    def counted(self) -> str:
-        """The sentence of estimates that know of kept things alone."""
+    def estimate_sentence(self) -> str:
+        """The sentence of estimates that are about kept things alone."""
         return f"{self.rule()}: only those are counted"
 
     @property
-    def covered(self) -> str:
-        """The sentence of estimates whose intervals allow for the cap where it may be exceeded."""
+    def interval_sentence(self) -> str:
+        """The sentence of estimates whose intervals allow for people above the cap."""
         if self.may_exceed:
-            return f"{self.counted}, and intervals allow for the others"
-        return f"{self.counted}, and intervals are right where nobody {self.held} more"
+            return f"{self.estimate_sentence}, and intervals allow for the others"
+        return f"{self.estimate_sentence}, and intervals are right where nobody {self.held} more"

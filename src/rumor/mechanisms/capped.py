@@ -1,4 +1,4 @@
-"""Slots: what mechanisms share that report one of the keys a person holds.
+"""Slots: the part shared by mechanisms that report one of the keys a person holds.
 
 A public cap l bounds how many keys a person holds. A person has l slots, filled by their keys
 and otherwise empty; one of them is drawn. Of people who hold more than l keys slots are drawn
@@ -61,15 +61,15 @@ class CappedMechanism(KeyValueMechanism):
 
     @abc.abstractmethod
     def _chance_of_truth(self, power: Fraction) -> Fraction:
-        """The probability of the truth at which the worst ratio is `power`."""
+        """Return the probability of the truth at which the worst ratio is `power`."""
 
     @property
     @abc.abstractmethod
     def _others(self) -> int:
-        """How many outputs share what is not the truth."""
+        """The number of outputs that share the probability of an untrue report."""
 
     def _truth(self) -> tuple[Fraction, Fraction]:
-        """The probability of the truth, and of each output otherwise."""
+        """Return the probability of the truth, and of each output otherwise."""
         truth = Fraction(self.truth, exact.WORD)
         return truth, (1 - truth) / self._others
 
@@ -79,7 +79,7 @@ class CappedMechanism(KeyValueMechanism):
 
     @property
     def most_held(self) -> int:
-        """The cap, where more are refused."""
+        """The largest number of keys that a person may hold: the cap, if more are refused."""
         return self.cap if self.over_cap == "refuse" else self.keys
 
     @property
@@ -89,14 +89,14 @@ class CappedMechanism(KeyValueMechanism):
 
     @property
     def kept(self) -> Kept | None:
-        """The cap, unless it is every key."""
+        """The limit that the cap sets; None if the cap is the number of all keys."""
         if self.cap == self.keys:
             return None
         may_exceed = self.most_held > self.cap
         return Kept("keys", "held", self.cap, self.keys, self.most_shown, may_exceed)
 
     def capped_parameters(self) -> dict[str, Json]:
-        """Keys, grid and cap."""
+        """Return keys, grid and cap as a contract's parameters."""
         return {**self.named_parameters(), "cap": self.cap, "over_cap": self.over_cap}
 
     def _domain_parameters(self) -> dict[str, Json]:
@@ -108,24 +108,24 @@ class CappedMechanism(KeyValueMechanism):
         self._cap(cap, over_cap)
 
     def _check_identifiable(self) -> None:
-        """Every threshold teaches something, unless a mechanism says which do not."""
+        """Check nothing: every threshold is identifiable, unless a subclass says otherwise."""
 
     def _slots(self, size: int) -> int:
-        """How many slots a person with so many keys draws from."""
+        """Return the number of slots from which a person who holds `size` keys draws."""
         return max(size, self.cap)
 
     def notes(self, value: object) -> tuple[str, ...]:
-        """Whether the report draws from more keys than the cap, too."""
+        """Return the notes, with one that says if the report draws from more keys than the cap."""
         told = f"more than {self.cap} keys are held, and the report draws from all of them"
         over = len(self.layout.held(value)) > self.cap
         return super().notes(value) + ((told,) if over else ())
 
     def held(self, value: object) -> list[tuple[int, int]]:
-        """One person's (key, step) by ascending key."""
+        """Return one person's (key, step) pairs by ascending key."""
         return sorted(self.layout.person(value).items())
 
     def read_capped(self, values: object) -> tuple[Pairs, Keys]:
-        """Many people's pairs and sizes; whoever exceeds the cap is refused or drawn from."""
+        """Read many people's pairs and sizes; refuse or sample from those who exceed the cap."""
         pairs = self.read(values)
         sizes = pairs.sizes()
         over = np.flatnonzero(sizes > self.cap) if self.over_cap == "refuse" else sizes[:0]
@@ -135,7 +135,7 @@ class CappedMechanism(KeyValueMechanism):
         return pairs, sizes
 
     def item_chance(self, value: object, item: int) -> Fraction:
-        """P(the slot drawn says this item), item being 2 key + (0 plus, 1 minus)."""
+        """Return P(the slot drawn says this item), item being 2 key + (0 plus, 1 minus)."""
         held = self.held(value)
         step = dict(held).get(item // 2)
         if step is None:
@@ -144,7 +144,9 @@ class CappedMechanism(KeyValueMechanism):
 
 
 def drawn_slots(stream: Stream, bounds: Keys) -> Keys:
-    """A uniform integer below each bound: the high half of a product, with rejection (Lemire)."""
+    """Return a uniform integer below each bound: the high half
+    of a product, with rejection (Lemire).
+    """
     half, low = np.uint64(32), np.uint64(0xFFFFFFFF)
     factor = bounds.astype(np.uint64)
     product = (stream.words(bounds.size) >> half) * factor

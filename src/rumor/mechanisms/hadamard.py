@@ -63,7 +63,9 @@ class HadamardResponse(CountedIntegers, FrequencyOracle):
         blocks: int | None = None,
         labels: Sequence[str] | None = None,
     ) -> None:
-        """`blocks` is a power of two; by default the number with the least variance."""
+        """Make Hadamard response with `blocks`, a power of two; by
+        default the one of least variance.
+        """
         super().__init__(domain, labels)
         power = exact.exp(exact.checked_epsilon(epsilon))
         if blocks is None:
@@ -84,7 +86,9 @@ class HadamardResponse(CountedIntegers, FrequencyOracle):
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
-        """One block and several, full and partly used, and more outputs than a byte holds."""
+        """Return instances of one block and several, full and
+        partly used, and of two-byte outputs.
+        """
         return [
             cls(domain=2, epsilon=1.0, blocks=1),
             cls(domain=7, epsilon=1.0, blocks=1),
@@ -100,12 +104,16 @@ class HadamardResponse(CountedIntegers, FrequencyOracle):
 
     @functools.cached_property
     def exact_gain(self) -> Fraction:
-        """What one person adds to supporting minus other reports of their value's block."""
+        """The expected difference of supporting and other reports
+        of its block that one person adds.
+        """
         return self.exact_hit - self.half * self._other
 
     @functools.cached_property
     def exact_miss(self) -> Fraction:
-        """Averaged over all pairs of values: within a block and across blocks it differs."""
+        """The chance that another value is supported, averaged over
+        pairs within and across blocks.
+        """
         sizes = np.bincount(self._block_of).tolist()
         pairs = self.domain * (self.domain - 1)
         inside = Fraction(sum(size * (size - 1) for size in sizes), pairs)
@@ -114,7 +122,9 @@ class HadamardResponse(CountedIntegers, FrequencyOracle):
 
     @property
     def _least_miss(self) -> Fraction:
-        """Values of two blocks have no output in common; the average over pairs hides that."""
+        """The chance that another value is supported: of two
+        blocks' values, if there are two blocks.
+        """
         if self._block_of[-1]:
             return self.half * self._other
         return self.exact_miss
@@ -141,7 +151,7 @@ class HadamardResponse(CountedIntegers, FrequencyOracle):
         return self._other
 
     def draw(self, value: object, draws: Draws) -> bytes:
-        """coin(supported): place(below(half)); else below(outcomes - half), placed outside.
+        """Draw coin(supported): place(below(half)); else below(outcomes - half), placed outside.
 
         A number u below `half` becomes an output of the block with even (odd) parity
         against the row j: insert into u a bit at the place of j's lowest set bit, chosen to
@@ -157,7 +167,7 @@ class HadamardResponse(CountedIntegers, FrequencyOracle):
     def _place(
         self, codes: NDArray[np.int64], even: NDArray[np.bool_], picks: NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        """The outputs that picks stand for, as `draw` says."""
+        """Return the outputs that `picks` stand for, by the rule of `draw`."""
         start = codes // (self.block - 1) * self.block
         row = 1 + codes % (self.block - 1)
         lowest = row & -row
@@ -193,13 +203,17 @@ class HadamardResponse(CountedIntegers, FrequencyOracle):
         return np.arange(self.domain) // (self.block - 1)
 
     def _spectrum(self, outputs: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """For each value its row's transform of a vector over outputs, and its block's total."""
+        """Return, for each value, its row's transform of a vector
+        over outputs, and its block's total.
+        """
         table = outputs.reshape(self.blocks, self.block)
         flat = walsh_hadamard(table)[:, 1:].reshape(-1)[: self.domain]
         return flat, table.sum(axis=1)[self._block_of]
 
     def support_counts(self, tally: Tally) -> Tally:
-        """Half the block's reports and its row's transform together."""
+        """Return the support counts: half of the block's reports
+        and its row's transform together.
+        """
         signed, totals = self._spectrum(tally)
         return np.asarray((signed + totals) // 2, dtype=np.int64)
 
@@ -209,7 +223,7 @@ class HadamardResponse(CountedIntegers, FrequencyOracle):
         return True
 
     def item_channel(self, tally: Tally, reports: int) -> ItemCounts:
-        """Supporting reports among those of the value's block: half of them, and more.
+        """Return supporting reports as counts among the reports of each value's block.
 
         Given how many reports fell into the block, their supporting share has mean
         1/2 + f g / (2 share of the block); that share is taken as observed. Where everybody of a
@@ -225,22 +239,27 @@ class HadamardResponse(CountedIntegers, FrequencyOracle):
         return ItemCounts(counts, trials, 0.5 + lift, 0.5, self.dispersion, most, reports=drawn)
 
     def rare_rates(self, reports: int) -> tuple[float, float, float]:
-        """Return those of the reports of a block where everybody is: half support the value."""
+        """Return the rates in a block to which everybody belongs:
+        half of its reports support a value.
+        """
         inside = float(self.exact_hit + self.half * self._other)
         return reports * inside, 0.5, float(self.exact_gain) / (2 * inside)
 
     @property
     def _largest_contribution(self) -> float:
-        """A supporting report counts once for its value."""
+        """The largest contribution of a report: a supporting one counts once for its value."""
         return 1 / float(self.exact_gain)
 
     @property
     def _smallest_contribution(self) -> float:
-        """Another report of the value's block counts once against it."""
+        """The smallest contribution of a report: another one of the
+        block counts once against a value.
+        """
         return -1 / float(self.exact_gain)
 
     def score(self, tally: Tally, reports: int) -> Score:
-        """Supporting minus other reports of the block; how it varies, the block's total says.
+        """Return the score: supporting minus other reports of the
+        block, whose total gives the variance.
 
         A report adds +1, -1 or 0, so its second moment is the chance that it falls into the
         block, which is seen, and lies between that of no member's and of all members' reports.
@@ -255,7 +274,7 @@ class HadamardResponse(CountedIntegers, FrequencyOracle):
         )
 
     def group_score(self, tally: Tally, reports: int, members: NDArray[np.intp]) -> Score:
-        """A mean of supporting less other reports, whose square is observed.
+        """Return the score of a group: supporting less other reports, whose square is observed.
 
         Rows of the matrix are orthogonal, but three of them may be tied: which pairs go together
         depends on the group, and the tally, which counts outputs, knows.
@@ -269,14 +288,14 @@ class HadamardResponse(CountedIntegers, FrequencyOracle):
         return centred_score(mean, gain, part, square, square, ends)
 
     def unbiased(self, tally: Tally, reports: int) -> Vector:
-        """Supporting minus other reports of the block, over what one person adds."""
+        """Return supporting minus other reports of each block, over what one person adds."""
         signed, _ = self._spectrum(tally)
         return np.asarray(signed / (reports * float(self.exact_gain)))
 
     def variance(
         self, frequency: Vector | float, reports: int, of: Target = "population"
     ) -> Vector:
-        """Exact when all frequencies are given; one alone is taken with the rest spread evenly.
+        """Return the variance: exact for all frequencies; for one alone, the rest is spread evenly.
 
         A report adds +1, -1 or 0, so its second moment is the chance that it falls into the
         value's block, which depends on how many people belong there.
@@ -294,7 +313,8 @@ class HadamardResponse(CountedIntegers, FrequencyOracle):
         return np.asarray((second - gain**2 * first) / (reports * gain**2))
 
     def covariance(self, frequencies: Vector, reports: int) -> Vector:
-        """Two rows of a block make a third, whose own value says how often they agree.
+        """Return the covariance: two rows of a block make a third,
+        which tells how often they agree.
 
         A report adds the product of two signs to the second moment of two values of one block,
         which is the sign of the row j ^ k; values of different blocks never share a report.
@@ -314,7 +334,7 @@ class HadamardResponse(CountedIntegers, FrequencyOracle):
         return np.asarray((second - np.outer(first, first)) / (reports * gain**2))
 
     def _in_blocks(self, h: Vector) -> Vector:
-        """A vector over values as rows of the matrix, block by block; row 0 is nobody's."""
+        """Return a vector over values as rows of the matrix, block by block; row 0 is nobody's."""
         padded = np.zeros(self.blocks * (self.block - 1))
         padded[: self.domain] = h
         table = np.zeros((self.blocks, self.block))
@@ -322,14 +342,16 @@ class HadamardResponse(CountedIntegers, FrequencyOracle):
         return table
 
     def forward(self, reports: Reports, h: Vector) -> Vector:
-        """The total of h over the values that each output supports, by one transform of h."""
+        """Return the total of h over the values that each output
+        supports, by one transform of h.
+        """
         table = self._in_blocks(h)
         totals = table.sum(axis=1, keepdims=True)
         supported = (walsh_hadamard(table) + totals) / 2
         return np.asarray(supported.reshape(-1)[from_little_endian(reports)])
 
     def adjoint(self, reports: Reports, w: Vector) -> Vector:
-        """The weight of the outputs that support each value, by one transform."""
+        """Return the weight of the outputs that support each value, by one transform."""
         codes = from_little_endian(reports)
         weights = np.bincount(codes, weights=w, minlength=self.outcomes).astype(np.float64)
         signed, totals = self._spectrum(weights)
@@ -337,7 +359,9 @@ class HadamardResponse(CountedIntegers, FrequencyOracle):
 
 
 def walsh_hadamard(table: NDArray[Any]) -> NDArray[Any]:
-    """Each row times the Hadamard matrix whose entry (j, y) is -1 to the popcount of j & y."""
+    """Return each row times the Hadamard matrix whose entry (j,
+    y) is -1 to the popcount of j & y.
+    """
     rows, size = table.shape
     out = table.copy()
     step = 1
@@ -351,13 +375,13 @@ def walsh_hadamard(table: NDArray[Any]) -> NDArray[Any]:
 
 
 def _block_size(domain: int, blocks: int) -> int:
-    """The smallest power of two that, less one, holds a block's share of the domain."""
+    """Return the smallest power of two that, less one, holds a block's share of the domain."""
     share = -(-domain // blocks)
     return 1 << share.bit_length()
 
 
 def _noise(domain: int, blocks: int, power: Fraction) -> float:
-    """The variance of a value among evenly spread others, up to a factor."""
+    """Return the variance of a value among evenly spread others, up to a factor."""
     half = _block_size(domain, blocks) // 2
     outcomes = 2 * half * blocks
     total = half * power + outcomes - half

@@ -55,7 +55,9 @@ class Harmony(IntegerReports, MeanMechanism):
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
-        """The two ends alone, a small grid on an odd range, and the usual grid."""
+        """Return instances with the two ends alone, a small grid on
+        an odd range, and the usual grid.
+        """
         return [
             cls(epsilon=1.0, steps=1),
             cls(low=0.0, high=24.0, epsilon=0.3, steps=7, outside="clip"),
@@ -64,11 +66,11 @@ class Harmony(IntegerReports, MeanMechanism):
 
     @property
     def epsilon(self) -> float:
-        """The two ends of the range, told apart by either bit."""
+        """The exact loss between the two ends of the range, told apart by either bit."""
         return exact.worst_log_ratio([Fraction(self.truth, self.lie)])
 
     def blanket(self) -> Blanket:
-        """The blanket of the two ends: all other laws mix them."""
+        """Return the blanket of the two ends: all other laws mix them."""
         return worst_case_blanket(Fraction(self.truth, self.lie))
 
     @property
@@ -77,7 +79,7 @@ class Harmony(IntegerReports, MeanMechanism):
         return 2
 
     def threshold(self, step: int) -> int:
-        """The threshold of reporting 1, given the step of the value."""
+        """Return the threshold of reporting 1, given the step of the value."""
         return self.lie + self._gain * step // self.grid.steps
 
     @override
@@ -86,7 +88,7 @@ class Harmony(IntegerReports, MeanMechanism):
         return one if report == b"\1" else 1 - one
 
     def draw(self, value: object, draws: Draws) -> bytes:
-        """coin(threshold of the value's step)."""
+        """Draw coin(threshold of the value's step)."""
         return bytes([draws.coin(self.threshold(self.code(value)))])
 
     def _privatize(self, values: object, source: RandomSource) -> Reports:
@@ -113,24 +115,24 @@ class Harmony(IntegerReports, MeanMechanism):
 
     @property
     def rates(self) -> tuple[float, float]:
-        """P(1) at the high and at the low end of the range."""
+        """The chances of reporting 1 at the high and at the low end of the range."""
         return self.truth / exact.WORD, self.lie / exact.WORD
 
     def moments(self, tally: Tally, reports: int) -> tuple[float, float]:
-        """A binomial share, stretched."""
+        """Return mean and variance of a binomial share, stretched to the range."""
         share = int(tally[0]) / reports
         gain = self._gain / exact.WORD
         mean = self.grid.low + self.grid.span * (share - self.rates[1]) / gain
         return mean, self.grid.span**2 * share * (1 - share) / gain**2
 
     def binomial(self, tally: Tally, reports: int) -> BinomialShare:
-        """The share of ones: each report is one coin."""
+        """Return the share of ones as a binomial share: each report is one coin."""
         hit, miss = self.rates
         zero = self.grid.low - self.grid.span * miss / (hit - miss)
         return BinomialShare(int(tally[0]) / reports, zero, zero + self.grid.span / (hit - miss))
 
     def variance(self, value: float | Vector, reports: int = 1) -> Vector:
-        """The variance of a coin with P(1 | value), over the squared gain."""
+        """Return the variance of a coin with P(1 | value), over the squared gain."""
         part = (np.asarray(value, np.float64) - self.grid.low) / self.grid.span
         gain = self._gain / exact.WORD
         one = self.rates[1] + gain * part

@@ -44,17 +44,17 @@ class ItemSampling(CountedIntegers, CappedMechanism):
 
     @property
     def _items(self) -> int:
-        """A key with a sign."""
+        """The number of items: a key with a sign is an item."""
         return 2 * self.keys
 
     @property
     def _others(self) -> int:
-        """The items, and a "nothing" for each slot."""
+        """The number of other outputs: the items, and a "nothing" for each slot."""
         return self._items + self.cap
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
-        """A cap of every key, of fewer with more held, and of one."""
+        """Return instances with a cap of every key, of fewer keys with more held, and of one."""
         return [
             cls(keys=2, epsilon=1.0, cap=2, steps=2),
             cls(keys=3, epsilon=2.0, cap=2, steps=1, over_cap="sample"),
@@ -63,15 +63,15 @@ class ItemSampling(CountedIntegers, CappedMechanism):
 
     @property
     def epsilon(self) -> float:
-        """A key that is held over one that is not, or nobody's slots over full ones."""
+        """The exact loss: a held key against one not held, or empty slots against full ones."""
         truth, other = self._truth()
         return exact.worst_log_ratio([(truth / self.cap + other) / other])
 
     def blanket(self) -> Blanket:
-        """The blanket of people with full or with empty slots, no key in common.
+        """Return the blanket of people with full or with empty slots, no key in common.
 
-        How much is above any level is, for each level, convex in how many slots of the two are
-        full: largest where all or none are. "Nothing" has the chances of as many items as there are
+        For each level, the mass above it is convex in the number of full slots of the two people:
+        largest if all or none are full. "Nothing" has the chances of as many items as a person has
         slots, so that empty slots are as good as full ones.
         """
         truth, other = self._truth()
@@ -93,7 +93,7 @@ class ItemSampling(CountedIntegers, CappedMechanism):
         return truth * self.item_chance(value, output - 1) + other
 
     def draw(self, value: object, draws: Draws) -> bytes:
-        """coin(truth): below(slots), and below(G) for the sign; otherwise below(2 d + l)."""
+        """Draw coin(truth): below(slots), and below(G) for the sign; otherwise below(2 d + l)."""
         held = self.held(value)
         output, slots = 0, self._slots(len(held))
         if draws.coin(self.truth):
@@ -119,12 +119,14 @@ class ItemSampling(CountedIntegers, CappedMechanism):
         return little_endian(np.where(honest, true, other), self.width)
 
     def counts(self, tally: Tally, reports: int) -> KeyCounts:
-        """Every report is about every key: what is not + or - of it says nothing."""
+        """Return the counts of + and - of every key out of all
+        reports: each report is about every key.
+        """
         return KeyCounts(tally[1::2], tally[2::2], np.full(self.keys, reports, dtype=np.int64))
 
     @property
     def rates(self) -> KeyRates:
-        """The lines of people who hold at most the cap."""
+        """The rates of + and - for people who hold at most the cap."""
         truth, other = self._truth()
         gain = float(truth / self.cap)
         return KeyRates(float(2 * other), gain, gain)

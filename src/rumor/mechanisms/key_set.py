@@ -95,7 +95,9 @@ class KeySet(CappedMechanism):
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
-        """One key as in item sampling, several, a cap of every key, and more held than the cap."""
+        """Return instances like item sampling, with several keys,
+        with a cap of every key, and beyond it.
+        """
         return [
             cls(keys=2, epsilon=1.0, cap=1, size=1, steps=2, over_cap="sample"),
             cls(keys=3, epsilon=2.0, cap=1, size=2, steps=1, over_cap="sample"),
@@ -109,12 +111,12 @@ class KeySet(CappedMechanism):
 
     @property
     def _all(self) -> int:
-        """The keys and the dummies."""
+        """The number of keys and dummies together."""
         return self.keys + self.cap
 
     @functools.cached_property
     def _sets(self) -> tuple[int, int]:
-        """How many sets share an own signed key, and how many share none."""
+        """The numbers of sets that share an own signed key, and of sets that share none."""
         own, rest, k = self.cap, self._all - self.cap, self.size
         missing = sum(
             math.comb(own, j) * math.comb(rest, k - j) << (k - j) for j in range(min(own, k) + 1)
@@ -129,14 +131,15 @@ class KeySet(CappedMechanism):
 
     @functools.cached_property
     def epsilon(self) -> float:
-        """A set that shares an own key over one that does not."""
+        """The exact loss: a set that shares an own key against one that does not."""
         near, far = self._chances
         return exact.worst_log_ratio([near / far])
 
     def blanket(self) -> Blanket:
-        """Fewest sets share a key with two people who own the same keys with opposite signs.
+        """Return the blanket of two people who own the same keys with opposite signs.
 
-        A set that misses both has none of these l keys, and any sign of others.
+        Fewest sets share a key with both. A set that misses both has none of these l keys, and
+        any sign of others.
         """
         near, far = self._chances
         sharing, missing = self._sets
@@ -170,7 +173,7 @@ class KeySet(CappedMechanism):
         return b"".join(item.to_bytes(self._integer, "little") for item in items)
 
     def items(self, reports: Reports) -> NDArray[np.int64]:
-        """The signed keys of each report, 2 key + (0 plus, 1 minus)."""
+        """Return the signed keys of each report, 2 key + (0 plus, 1 minus)."""
         flat = reports.reshape(-1, self._integer)
         return from_little_endian(flat).reshape(len(reports), self.size)
 
@@ -181,10 +184,10 @@ class KeySet(CappedMechanism):
         return Validity(rising & (items[:, -1] < 2 * self._all), reason)
 
     def probability(self, report: bytes, value: object) -> Fraction:
-        """The model at the top of this file, the rounding of the values included.
+        """Return the model at the top of this file, the rounding of the values included.
 
-        A set misses all own keys when it misses each; which l of more than l keys are own, is
-        averaged over.
+        A set misses all own keys when it misses each one. For a person with more than l keys, the
+        probability is the mean over the choices of l own keys.
         """
         row = np.frombuffer(report, dtype=np.uint8)[None]
         said = {int(item) // 2: int(item) % 2 for item in self.items(row)[0]}
@@ -202,7 +205,7 @@ class KeySet(CappedMechanism):
         return far * missed + near * (1 - missed)
 
     def draw(self, value: object, draws: Draws) -> bytes:
-        """Own signed keys; coin(truth), whether to share one; sets until that is so.
+        """Draw own signed keys; coin(truth), whether to share one; sets until that is so.
 
         Of more than l held keys, l places among them by Floyd's algorithm; then, by ascending key,
         below(G), plus when it is below the step. A set: keys by Floyd's algorithm out of D + l,
@@ -241,7 +244,7 @@ class KeySet(CappedMechanism):
         return little_endian(out.reshape(-1), self._integer).reshape(-1, self.width)
 
     def _own(self, pairs: Pairs, sizes: Keys, start: int, stream: Stream) -> NDArray[np.bool_]:
-        """For each person of a chunk, which of all signed keys are own."""
+        """Return, for each person of a chunk, which of all signed keys are own."""
         rows = sizes.size
         steps = pairs.at(start, np.tile(np.arange(self.keys), (rows, 1)))
         held = steps >= 0
@@ -257,7 +260,9 @@ class KeySet(CappedMechanism):
         return own
 
     def _kept(self, held: NDArray[np.bool_], sizes: Keys, stream: Stream) -> NDArray[np.bool_]:
-        """The keys that are drawn of people who hold more than the cap, as `draw` does it."""
+        """Return the keys that are drawn of people who hold more
+        than the cap, as `draw` does it.
+        """
         kept = np.zeros(held.shape, dtype=bool)
         for column in range(self.cap):
             last = sizes - self.cap + column
@@ -278,23 +283,27 @@ class KeySet(CappedMechanism):
         return np.asarray(counts[: self.tally_size], dtype=np.int64)
 
     def counts(self, tally: Tally, reports: int) -> KeyCounts:
-        """Every report is about every key: of those that it has not, it says nothing."""
+        """Return the counts of + and - of every key: a set says
+        nothing of the keys that it lacks.
+        """
         return KeyCounts(tally[0::2], tally[1::2], np.full(self.keys, reports, dtype=np.int64))
 
     @property
     def most_shown(self) -> int:
-        """As many as a set has."""
+        """The largest number of keys in a report: the size of a set."""
         return self.size
 
     @functools.cached_property
     def rates(self) -> KeyRates:
-        """The lines of people who hold at most the cap."""
+        """The rates of + and - for people who hold at most the cap."""
         near, far = self._chances
         return set_rates(self.keys, self.cap, self.size, float(near / far))
 
 
 def _missing(all_keys: int, own: int, size: int) -> float:
-    """The share of signed sets that miss all own signed keys: the mean of 2**-j over Hyp(j)."""
+    """Return the share of signed sets that miss all own signed
+    keys: the mean of 2**-j over Hyp(j).
+    """
     if size < 0:
         return 1.0
     terms = (
@@ -310,7 +319,7 @@ def _log_comb(n: int, k: int) -> float:
 
 
 def set_rates(keys: int, cap: int, size: int, power: float) -> KeyRates:
-    """How often a set has a key with the own sign, with the other one, and one that is not held."""
+    """Return the chances that a set has a key with the own sign, with the other, or not held."""
     d = keys + cap
     none, beside, absent = (
         _missing(d, cap, size),
@@ -326,7 +335,7 @@ def set_rates(keys: int, cap: int, size: int, power: float) -> KeyRates:
 
 @functools.lru_cache(maxsize=256)
 def best_size(keys: int, cap: int, power: float) -> int:
-    """The number of keys with the least variance of shares and signs together."""
+    """Return the number of keys with the least variance of shares and signs together."""
     f = USUAL_FILL * cap / keys
 
     def noise(size: int) -> float:

@@ -38,10 +38,10 @@ from rumor.mechanisms.poisoning import PoisoningTarget
 from rumor.mechanisms.shapes import DeclaredParameters, LabelledMechanism
 
 MAX_KEYS = 100_000
-# Steps of the values' grid by default: finer than any crowd can show (a value moves by at
+# Steps of the values' grid by default: finer than any noise of reports (a value moves by at
 # most 1.5e-5 of the range), and a checked table fits into two bytes for each cell.
 STEPS = 1 << 15
-# What one key can say: not held, held and rounded up, held and rounded down.
+# The states of one key: not held, held and rounded up, held and rounded down.
 NOTHING, PLUS, MINUS = 0, 1, 2
 # People with keys that are still worth listing one by one.
 _MAX_LISTED = 4096
@@ -49,7 +49,7 @@ _MAX_LISTED = 4096
 
 @dataclass(frozen=True)
 class KeyRates:
-    """The two lines above: how a key's outputs depend on f and s = f m."""
+    """The two linear relations above: how a key's outputs depend on f and s = f m."""
 
     miss: float
     gain: float
@@ -58,7 +58,7 @@ class KeyRates:
 
 @dataclass(frozen=True)
 class KeyCounts:
-    """For each key how many reports said + and -, out of how many that were about it."""
+    """Counts of + and - for each key, out of the reports that were about the key."""
 
     plus: Tally
     minus: Tally
@@ -79,7 +79,7 @@ class KeyValueMechanism(LabelledMechanism, DeclaredParameters):
     grid: NumberGrid
 
     def _open(self, keys: object, grid: NumberGrid) -> None:
-        """Keys, a number of them or their labels, and the grid of their values."""
+        """Take the keys, a number of them or their labels, and the grid of their values."""
         try:
             self.keys, self.labels = split_domain(keys, 1, MAX_KEYS)
         except InputError as problem:
@@ -95,7 +95,7 @@ class KeyValueMechanism(LabelledMechanism, DeclaredParameters):
         return self.keys
 
     def named_parameters(self) -> dict[str, Json]:
-        """Keys and grid, as every contract says them."""
+        """Return keys and grid as every contract writes them."""
         return {"keys": self.keys, **self.grid.parameters()}
 
     def _domain_parameters(self) -> dict[str, Json]:
@@ -103,38 +103,40 @@ class KeyValueMechanism(LabelledMechanism, DeclaredParameters):
 
     @functools.cached_property
     def layout(self) -> Layout:
-        """How people's pairs are read."""
+        """The names of the keys and the grid of values by which people's pairs are read."""
         return Layout(self.keys, self._positions, self.grid)
 
     def inputs(self) -> Sequence[object]:
-        """Every row of a small table: each key not held, or held with a value of the grid."""
+        """Return every row of a small table: each key not held, or
+        held with a value of the grid.
+        """
         cell: list[float | None] = [None, *self.grid.points()]
         return list(itertools.product(cell, repeat=self.keys))
 
     def identity(self, value: object) -> str:
-        """Keys and numbers by ascending key, however they were written."""
+        """Return keys and numbers by ascending key, however they were written."""
         return repr(sorted(self.layout.held(value).items()))
 
     def notes(self, value: object) -> tuple[str, ...]:
-        """Whether numbers were taken as an end of the range."""
+        """Return a sentence if some numbers were taken as an end of the range."""
         told = f"some numbers lie outside {self.grid.range_text} and were taken as the nearest end"
         clips = any(self.grid.is_clipped(number) for number in self.layout.held(value).values())
         return (told,) if clips else ()
 
     def read(self, values: object) -> Pairs:
-        """People's pairs in any of the ways of rumor.core.pairs."""
+        """Read people's pairs in any of the forms of rumor.core.pairs."""
         return self.layout.read(values)
 
     def checked(self, values: object) -> Pairs:
-        """People's pairs, every value looked at; `privatize` takes them without looking again.
+        """Read people's pairs and check every value; `privatize` then checks nothing again.
 
-        Reading a large table costs more than randomising it: check once what is used often.
+        Reading a large table costs more than randomising it: a table used often is checked once.
         """
         pairs = self.read(values)
         return pairs.checked() if isinstance(pairs, WideTable) else pairs
 
     def long_pairs(self, person: object, key: object, value: object) -> LongTable:
-        """Three columns, a row for each pair, as `privatize` takes them.
+        """Return three columns, a row for each pair, in the form that `privatize` takes.
 
         A row with an empty key stands for a person who holds nothing.
         """
@@ -142,7 +144,7 @@ class KeyValueMechanism(LabelledMechanism, DeclaredParameters):
 
     @property
     def state_channel(self) -> NDArray[np.float64]:
-        """P(output | state) of a key, for iterations over states: outputs +, -, nothing.
+        """The matrix P(output | state) of a key, for iterations over states: outputs +, -, nothing.
 
         States are held with +1, held with -1, and then those of not holding the key: one, unless
         a mechanism makes a sign up.
@@ -154,7 +156,7 @@ class KeyValueMechanism(LabelledMechanism, DeclaredParameters):
         return np.stack([plus, minus, 1 - plus - minus], axis=1)
 
     def sign_chance(self, step: int | None, output: int) -> Fraction:
-        """The probability that what one key says, before any noise, is this output."""
+        """Return the probability that one key's state, before any noise, is this output."""
         if step is None:
             return Fraction(output == NOTHING)
         up = Fraction(step, self.grid.steps)
@@ -163,16 +165,17 @@ class KeyValueMechanism(LabelledMechanism, DeclaredParameters):
     @property
     @abc.abstractmethod
     def rates(self) -> KeyRates:
-        """The lines that connect counts with frequencies and means."""
+        """The rates that connect counts with frequencies and means."""
 
     @abc.abstractmethod
     def counts(self, tally: Tally, reports: int) -> KeyCounts:
-        """The counts of every key."""
+        """Return the counts of every key."""
 
     def variances(
         self, frequency: Vector | float, mean: Vector | float, reports: float
     ) -> tuple[Vector, Vector]:
-        """The exact variances of the unbiased f and s = f m of a key, from so many reports.
+        """Return the exact variances of the unbiased f and s = f m
+        of a key, from `reports` reports.
 
         `mean` is on the scale where the range is [-1, 1].
         """
@@ -192,35 +195,37 @@ class KeyValueMechanism(LabelledMechanism, DeclaredParameters):
 
     @property
     def kept(self) -> Kept | None:
-        """The cap, where a report draws from fewer keys than a person may hold."""
+        """The cap, if a report draws from fewer keys than a person may hold; None otherwise."""
         return None
 
     # How far fake clients can move a share or a mean
 
     def _about(self, reports: int, fakes: int) -> float:
-        """How many reports are about a key of which all fakes speak, on average."""
+        """Return the mean number of reports about a key of which all fakes speak."""
         return (reports - fakes) * self.share + fakes
 
     def _fake_gain(self, reports: int, fakes: int) -> float:
-        """All fakes speak of one key, of which only a share of the others does."""
+        """Return the gain if all fakes speak of one key, of which
+        only a share of the others does.
+        """
         rates = self.rates
         if not fakes:
             return 0.0
         return fakes / self._about(reports, fakes) * (1 - rates.miss) / rates.gain
 
     def _fake_loss(self, reports: int, fakes: int) -> float:
-        """All fakes speak of a key that everybody holds, and report nothing."""
+        """Return the loss if all fakes speak of a key that everybody holds, and report nothing."""
         rates = self.rates
         if not fakes:
             return 0.0
         return fakes / self._about(reports, fakes) * (1 + rates.miss / rates.gain)
 
     def fake_mean_gain(self, reports: int, fakes: int, share: float) -> float:
-        """How far fakes can move the mean of a key that this share of people hold at one end.
+        """Return how far fakes can move the mean of a key held by `share` of people at one end.
 
-        They all report the key with the other sign, which raises its frequency as well; at most
-        the range. Of a key so rare that fakes who report nothing bring its share to zero, the mean
-        is a ratio to as little as they like: the whole range.
+        All fakes report the key with the other sign, which raises its frequency as well. The mean
+        moves by at most the whole range: it does so for a key so rare that fakes who report
+        nothing bring its share, the denominator of the mean, to zero.
         """
         return self.mean_moved(fakes / self._about(reports, fakes), share)
 
@@ -238,7 +243,7 @@ class KeyValueMechanism(LabelledMechanism, DeclaredParameters):
 
     @property
     def most_held(self) -> int:
-        """The most keys that a person may hold."""
+        """The largest number of keys that a person may hold."""
         return self.keys
 
     @property
@@ -252,21 +257,25 @@ class KeyValueMechanism(LabelledMechanism, DeclaredParameters):
     """The digest of the contract of the round before this one, where there is one."""
 
     def next(self, means: object, *, parent: str | None = None) -> Self:
-        """The mechanism of the next round, given what this one found; usually there is none."""
+        """Return the mechanism of the next round, given what this
+        one found; usually there is none.
+        """
         raise InputError(f"only PrivKVM has rounds; got {self.name!r}")
 
     def with_parent(self, parent: object) -> Self:
-        """A copy whose contract names this digest as its `parent`, which later rounds have."""
+        """Return a copy whose contract names this digest as its
+        `parent`, which later rounds have.
+        """
         if parent is not None:
             raise InputError(f"only a round of PrivKVM has a parent; got {format_value(parent)}")
         return self
 
 
 class KeyValueAudit(Audit[KeyValueMechanism]):
-    """People with keys, for an audit: too many to list, so the extreme ones stand for them."""
+    """People with keys, for an audit: extreme people stand for all, who are too many to list."""
 
     def extreme_people(self) -> list[tuple[float | None, ...]]:
-        """People who hold nothing, one key, or as many as they may, at either end of the range."""
+        """Return people who hold no key, one key or the most keys, at either end of the range."""
         keys, grid = self.mechanism.keys, self.mechanism.grid
         people: dict[tuple[float | None, ...], None] = {(None,) * keys: None}
         for held in (1, self.mechanism.most_held):
@@ -279,31 +288,31 @@ class KeyValueAudit(Audit[KeyValueMechanism]):
         return list(itertools.combinations(self.extreme_people(), 2))
 
     def walked_values(self) -> Sequence[object]:
-        """The extreme people, where all are too many."""
+        """Return the extreme people if all people are too many, else all."""
         # A cell says three things at least, so a dozen keys are too many already.
         people = (len(self.mechanism.grid.points()) + 1) ** min(self.mechanism.keys, 12)
         return self.extreme_people() if people > _MAX_LISTED else super().walked_values()
 
     @override
-    def repeated(self, value: object, count: int) -> object:
+    def repeat(self, value: object, count: int) -> object:
         assert isinstance(value, tuple)
         row = np.array([math.nan if cell is None else cell for cell in value])
         return np.tile(row, (count, 1))
 
     def as_argument(self, value: object) -> str:
-        """KEY:NUMBER with commas between them."""
+        """Return KEY:NUMBER for each key of `value`, with commas between."""
         assert isinstance(value, tuple)
         held = ((key, cell) for key, cell in enumerate(value) if cell is not None)
-        return ",".join(f"{self.argued(key)}:{cell!r}" for key, cell in held)
+        return ",".join(f"{self.place_as_argument(key)}:{cell!r}" for key, cell in held)
 
 
 def make_grid(low: float, high: float, outside: str, steps: int) -> NumberGrid:
-    """The grid of a constructor's keywords."""
+    """Return the grid of a constructor's keywords."""
     return NumberGrid.create(low, high, steps, outside)
 
 
 def sampled_keys(stream: Stream, people: int, keys: int, count: int) -> Keys:
-    """For each person `count` distinct keys, ascending, all sets equally likely.
+    """Return `count` distinct keys for each person, ascending, all sets equally likely.
 
     Floyd's algorithm, as the reference draws follow it: for j from keys - count to keys - 1
     take below(j + 1), or j when that is taken already.
@@ -317,13 +326,13 @@ def sampled_keys(stream: Stream, people: int, keys: int, count: int) -> Keys:
 
 
 def rounded_signs(stream: Stream, steps: NDArray[np.int32], grid_steps: int) -> NDArray[np.int64]:
-    """What each key says before any noise: PLUS with probability step / grid_steps if held."""
+    """Return each key's sign before any noise: PLUS with probability step / grid_steps if held."""
     draw = stream.below(grid_steps, steps.size).astype(np.int64).reshape(steps.shape)
     return np.where(steps < 0, NOTHING, np.where(draw < steps, PLUS, MINUS))
 
 
 def checked_parent(parent: object) -> str | None:
-    """The digest of a parent contract, or None."""
+    """Return the digest of a parent contract, or None."""
     if parent is None:
         return None
     if isinstance(parent, str) and len(parent) == 64 and set(parent) <= set("0123456789abcdef"):

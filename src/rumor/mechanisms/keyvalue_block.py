@@ -1,4 +1,4 @@
-"""The block mechanism: randomised response on everything that a few sampled keys say.
+"""The block mechanism: randomised response on the joint state of a few sampled keys.
 
 m keys are drawn for each person whatever they hold, and shown in the report. What they
 say together is one of 3**m states; it is reported by randomised response, which spends
@@ -65,7 +65,9 @@ class KeyValueBlock(BlockReports, KeyValueMechanism):
         block: int | None = None,
         steps: int = STEPS,
     ) -> None:
-        """`keys` is a number or a list of labels; `block` is m, the best one by default."""
+        """Make a block mechanism of `keys`, a number or labels;
+        `block` is m, by default the best.
+        """
         self._open(keys, make_grid(low, high, outside, steps))
         power = exact.exp(exact.checked_epsilon(epsilon))
         if block is None:
@@ -80,7 +82,7 @@ class KeyValueBlock(BlockReports, KeyValueMechanism):
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
-        """One key and several, blocks of one to three, odd grids."""
+        """Return instances with one key and several, blocks of one to three, and odd grids."""
         return [
             cls(keys=1, epsilon=0.5, steps=1),
             cls(keys=3, epsilon=1.0, steps=2, block=1),
@@ -98,7 +100,7 @@ class KeyValueBlock(BlockReports, KeyValueMechanism):
         return (other + (truth - other) * true) / math.comb(self.keys, self.block)
 
     def draw(self, value: object, draws: Draws) -> bytes:
-        """The keys, what they say, then randomised response on that.
+        """Draw the keys, round what they hold to signs, and randomise the joint state.
 
         Keys by Floyd's algorithm: for j from keys - m to keys - 1, below(j + 1), or j when
         that is taken. For each of them in ascending order that is held: below(G), plus when
@@ -147,7 +149,9 @@ class KeyValueBlock(BlockReports, KeyValueMechanism):
         return counts
 
     def consistent(self, tally: Tally, reports: int) -> bool:
-        """The keys of a block are distinct: of each, a report says one thing at most."""
+        """Return whether no key was reported more often than there
+        are reports: keys are distinct.
+        """
         by_key = tally.reshape(self.keys, 3)
         return super().consistent(tally, reports) and bool((by_key.sum(axis=1) <= reports).all())
 
@@ -158,14 +162,16 @@ class KeyValueBlock(BlockReports, KeyValueMechanism):
 
     @property
     def rates(self) -> KeyRates:
-        """A key says what it did in a third of the other states."""
+        """The rates of a key, which keeps its sign in a third of the other states."""
         third, (truth, other) = 3 ** (self.block - 1), self._truth()
         gain = float(truth - other)
         return KeyRates(float(2 * third * other), gain, gain)
 
 
 def _noise(block: int, power: float) -> float:
-    """Var f + Var s of a key that half the people hold, times (power - 1)**2, up to a factor."""
+    """Return Var f + Var s of a key that half the people hold,
+    times (power - 1)**2 and a factor.
+    """
     total = power + 3**block - 1
     seen = (2 * 3 ** (block - 1) + (power - 1) / 2) / total
     return float((seen * (1 - seen) + seen) * total**2 / block)

@@ -73,7 +73,9 @@ class LocalHashing(FrequencyOracle):
         buckets: int | None = None,
         labels: Sequence[str] | None = None,
     ) -> None:
-        """`buckets` is how many a hash has; by default the number with the least variance."""
+        """Make local hashing with `buckets` buckets to a hash; by
+        default the number of least variance.
+        """
         super().__init__(domain, labels)
         power = exact.exp(exact.checked_epsilon(epsilon))
         if buckets is None:
@@ -90,7 +92,9 @@ class LocalHashing(FrequencyOracle):
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
-        """Two buckets and many, narrow and wide hashes, a bucket of two bytes."""
+        """Return instances with two buckets and many, narrow and
+        wide hashes, and a two-byte bucket.
+        """
         return [
             cls(domain=2, epsilon=0.5, buckets=2),
             cls(domain=12, epsilon=1.0),
@@ -99,7 +103,7 @@ class LocalHashing(FrequencyOracle):
         ]
 
     def inputs(self) -> Sequence[object]:
-        """A spread of values where the domain is large: they all behave alike."""
+        """Return every value of a small domain, or a spread of values: all behave alike."""
         return range(self.domain) if self.domain <= 64 else range(0, self.domain, self.domain // 16)
 
     @override
@@ -109,12 +113,14 @@ class LocalHashing(FrequencyOracle):
 
     @property
     def exact_miss(self) -> Fraction:
-        """Another value shares the reported bucket with probability 1/g over the seeds."""
+        """The chance 1/g, over the seeds, that another value shares the reported bucket."""
         return Fraction(1, self.buckets)
 
     @property
     def _least_miss(self) -> Fraction:
-        """As if no seed put two values into one bucket: nothing is taken of the hash on trust."""
+        """The chance that another value is supported under a seed
+        that puts it in another bucket.
+        """
         return (1 - self.exact_hit) / (self.buckets - 1)
 
     @property
@@ -139,7 +145,7 @@ class LocalHashing(FrequencyOracle):
         return np.hstack([np.tile(seed, (self.buckets, 1)), tails])
 
     def bucket(self, seed: bytes, value: object) -> int:
-        """Where a seed puts a value: the hash family, one value at a time."""
+        """Return the bucket of `value` under a seed: the hash family, one value at a time."""
         half = self._seed_bytes // 2
         a, b = int.from_bytes(seed[:half], "little"), int.from_bytes(seed[half:], "little")
         hashed = (a * self.code(value) + b) % (1 << self.hash_bits)
@@ -153,7 +159,7 @@ class LocalHashing(FrequencyOracle):
         return (1 - self.exact_hit) / (self.buckets - 1)
 
     def draw(self, value: object, draws: Draws) -> bytes:
-        """public(seed), coin(truth): the bucket; otherwise below(buckets - 1), skipping it."""
+        """Draw public(seed), coin(truth): the bucket; otherwise below(buckets - 1), skipping it."""
         seed = draws.public(self._seed_bytes)
         bucket = self.bucket(seed, value)
         if not draws.coin(self.truth):
@@ -193,7 +199,7 @@ class LocalHashing(FrequencyOracle):
 
     @functools.cached_property
     def _edges(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-        """The first hash of each bucket, and how many more it has."""
+        """The first hash of each bucket, and the number of its further hashes."""
         edges = [-(-(y << self.hash_bits) // self.buckets) for y in range(self.buckets + 1)]
         spans = [high - low - 1 for low, high in itertools.pairwise(edges)]
         return np.array(edges[:-1], dtype=np.uint64), np.array(spans, dtype=np.uint64)
@@ -201,7 +207,7 @@ class LocalHashing(FrequencyOracle):
     def _ranges(
         self, reports: Reports
     ) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint64]]:
-        """For each report (a, c, span): it supports v when (a v + c) mod 2**w <= span.
+        """Return (a, c, span) of each report: it supports v when (a v + c) mod 2**w <= span.
 
         Bucket y is the hashes from ceil(y 2**w / g) to the next such number less one;
         subtracting its start turns the two comparisons into one.
@@ -221,7 +227,7 @@ class LocalHashing(FrequencyOracle):
         return self.domain
 
     def check_report_count(self, reports: int) -> None:
-        """Refuse what would take more than 1e11 hashes to count."""
+        """Refuse a number of reports that would take more than 1e11 hashes to count."""
         super().check_report_count(reports)
         if reports * self.domain > _MAX_HASHES:
             raise InputError(
@@ -243,7 +249,7 @@ class LocalHashing(FrequencyOracle):
         return tally
 
     def bitmaps(self, reports: Reports) -> Reports:
-        """The values of each reported bucket: hashed once, for those who need them often."""
+        """Return the values in each reported bucket as bits: hashed once, for repeated use."""
         a, c, span = (part[:, None] for part in self._ranges(reports))
         values = np.arange(self.domain, dtype=np.uint64)
         out = np.empty((len(reports), (self.domain + 7) // 8), dtype=np.uint8)
@@ -271,7 +277,7 @@ class LocalHashing(FrequencyOracle):
 
 
 def _high_product(hashed: NDArray[np.uint64], buckets: int, bits: int) -> NDArray[np.uint64]:
-    """floor(hashed * buckets / 2**bits), without overflow (buckets is at most 2**16)."""
+    """Return floor(hashed * buckets / 2**bits), without overflow (buckets is at most 2**16)."""
     factor, half = np.uint64(buckets), np.uint64(32)
     if bits == 32:
         return hashed * factor >> half
@@ -280,6 +286,6 @@ def _high_product(hashed: NDArray[np.uint64], buckets: int, bits: int) -> NDArra
 
 
 def _noise(buckets: int, power: Fraction) -> float:
-    """The variance of a value that nobody holds, up to a factor."""
+    """Return the variance of a value that nobody holds, up to a factor."""
     gain = power / (power + buckets - 1) - Fraction(1, buckets)
     return float(Fraction(buckets - 1, buckets**2) / gain**2)

@@ -1,4 +1,4 @@
-"""Means of one number: what every mechanism that one is learned from has in common.
+"""Means of one number: the part that all mechanisms for a mean share.
 
 They act on the integer step j = 0..G of a value on its grid, so that their channels are
 rational and their privacy is exact; they are unbiased, and the mean of many reports has the
@@ -60,7 +60,9 @@ class MeanMechanism(DeclaredParameters):
         outside: str = "refuse",
         steps: int = MAX_STEPS,
     ) -> None:
-        """Values from `low` to `high`; tables with others are refused, or clipped if so said."""
+        """Take values from `low` to `high`; tables with others are
+        refused, or clipped by `outside`.
+        """
         self.grid = NumberGrid.create(low, high, steps, outside)
         self._calibrate(epsilon)
 
@@ -78,33 +80,33 @@ class MeanMechanism(DeclaredParameters):
         """
 
     def inputs(self) -> Sequence[object]:
-        """The points of the grid (a spread of them where there are many)."""
+        """Return the points of the grid (a spread of them if there are many)."""
         return self.grid.points()
 
     def encode(self, values: object) -> Codes:
-        """Numbers as steps of the grid."""
+        """Return numbers as steps of the grid."""
         return self.grid.codes(as_number_column(values))
 
     def code(self, value: object) -> int:
-        """One person's number as a step of the grid, beyond an end as that end."""
+        """Return one person's number as a step of the grid, clipped to its ends."""
         return self.grid.step(value)
 
     def identity(self, value: object) -> str:
-        """The number: 5 and 5.0 are the same value."""
+        """Return the number in one form: 5 and 5.0 are one value."""
         return repr(parse_number(value))
 
     def notes(self, value: object) -> tuple[str, ...]:
-        """Whether the number was taken as an end of the range."""
+        """Return a sentence if the number was taken as an end of the range."""
         told = f"the number lies outside {self.grid.range_text} and was taken as the nearest end"
         return (told,) if self.grid.is_clipped(value) else ()
 
     @abc.abstractmethod
     def moments(self, tally: Tally, reports: int) -> tuple[float, float]:
-        """The unbiased mean and the variance of one report's estimate, as observed."""
+        """Return the unbiased mean and the variance of one report's estimate, as observed."""
 
     @abc.abstractmethod
     def variance(self, value: float | Vector, reports: int = 1) -> Vector:
-        """The exact variance of the mean of so many reports of people who hold this value."""
+        """Return the exact variance of the mean of `reports` reports of people who hold `value`."""
 
     @property
     def worst_variance(self) -> float:
@@ -114,16 +116,16 @@ class MeanMechanism(DeclaredParameters):
 
     @property
     def least_variance(self) -> float:
-        """The variance of one report at the value where it is smallest: no crowd has less."""
+        """The variance of one report at the value where it is smallest."""
         ends = np.array([self.grid.low, self.grid.middle, self.grid.high])
         return float(self.variance(ends).min())
 
     def binomial(self, tally: Tally, reports: int) -> BinomialShare | None:
-        """The mean as a binomial share, where every report is a single coin; None elsewhere."""
+        """Return the mean as a binomial share if every report is a single coin, else None."""
         return None
 
     def estimates(self, reports: Reports) -> Vector:
-        """The mean that each of these reports gives on its own."""
+        """Return the mean that each of these reports gives on its own."""
         return np.array([self.moments(self.tally(row[None]), 1)[0] for row in reports])
 
     @functools.cached_property
@@ -143,24 +145,28 @@ class MeanMechanism(DeclaredParameters):
         return self.estimates(self.furthest_outputs())
 
     def furthest_outputs(self) -> Reports:
-        """Outputs among which are those of the largest and the smallest estimate.
+        """Return outputs among which are those of the largest and the smallest estimate.
 
-        All of them, unless a mechanism knows better. One with a million of them should: each is
-        looked at on its own.
+        By default all outputs are returned. A mechanism with a million outputs should return few,
+        since each is evaluated on its own.
         """
         return self.outputs()
 
     def _fake_gain(self, reports: int, fakes: int) -> float:
-        """The distance from the low end to the furthest estimate of one report, for each fake."""
+        """Return the distance from the low end to the furthest
+        estimate of one report, for each fake.
+        """
         return fakes / reports * (self.furthest_estimate - self.grid.low)
 
     def _fake_loss(self, reports: int, fakes: int) -> float:
-        """The distance from the high end to the lowest estimate of one report, for each fake."""
+        """Return the distance from the high end to the lowest
+        estimate of one report, for each fake.
+        """
         return fakes / reports * (self.grid.high - self.lowest_estimate)
 
 
 def mean_mechanisms() -> tuple[type[MeanMechanism], ...]:
-    """Every registered mechanism from which the mean of one number is learned."""
+    """Return every registered mechanism for the mean of one number."""
     return tuple(kind for kind in mechanisms_of_kind("number") if issubclass(kind, MeanMechanism))
 
 
@@ -172,7 +178,7 @@ def choose_mean(
     outside: str = "refuse",
     steps: int = MAX_STEPS,
 ) -> MeanMechanism:
-    """The registered mechanism whose worst variance over the range is the smallest."""
+    """Return the registered mechanism whose worst variance over the range is the smallest."""
     made = [
         kind(low=low, high=high, epsilon=epsilon, outside=outside, steps=steps)
         for kind in mean_mechanisms()

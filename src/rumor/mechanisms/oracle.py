@@ -44,14 +44,14 @@ class FrequencyOracle(LabelledDomain, SupportRates, DeclaredParameters):
     kind = "choice"
     _DOMAIN_NAMES = ("domain",)
     _THRESHOLDS: ClassVar[tuple[str, ...]]
-    """The first is that of supporting the person's own value."""
+    """The names of the thresholds; the first is that of supporting the person's own value."""
 
     MIN_DOMAIN: ClassVar[int] = 2
     MAX_DOMAIN: ClassVar[int]
     report_is_value: ClassVar[bool] = False
-    """Whether a report is one of the values: two of a person then make a cell of a table."""
+    """Whether a report is one of the values, so that two reports of a person are a table's cell."""
     FROM_EPSILON: ClassVar[bool] = True
-    """Whether a domain and an epsilon are enough to construct it."""
+    """Whether a domain and an epsilon are enough to construct the oracle."""
 
     def __init__(self, domain: object, labels: Sequence[str] | None = None) -> None:
         values = named_domain(domain, labels)
@@ -68,7 +68,7 @@ class FrequencyOracle(LabelledDomain, SupportRates, DeclaredParameters):
         self._require_gain()
 
     def identity(self, value: object) -> str:
-        """The value's position: what it is called does not matter."""
+        """Return the value's position, which does not depend on its label."""
         return str(self.code(value))
 
     @override
@@ -76,11 +76,11 @@ class FrequencyOracle(LabelledDomain, SupportRates, DeclaredParameters):
         return range(self.domain) if self.labels is None else self.labels
 
     def encode(self, values: object) -> Codes:
-        """Labels, where there are any, or else integers as integers 0..domain-1."""
+        """Return labels, or integers if there are no labels, as integers 0..domain-1."""
         return encode(values, self.domain, self._positions)
 
     def code(self, value: object) -> int:
-        """The position of one value, 0..domain-1."""
+        """Return the position of one value, 0..domain-1."""
         rule = f"an answer must be an integer from 0 to {self.domain - 1:,}"
         if self.labels is not None:
             rule = "an answer must be one of the labels"
@@ -94,28 +94,30 @@ class FrequencyOracle(LabelledDomain, SupportRates, DeclaredParameters):
     @property
     @abc.abstractmethod
     def exact_odds(self) -> Fraction:
-        """P(report | a supported value) / P(report | an unsupported one), exactly."""
+        """The exact odds P(report | a supported value) / P(report | an unsupported one)."""
 
     @functools.cached_property
     def odds(self) -> float:
-        """P(report | a supported value) / P(report | an unsupported one)."""
+        """The odds P(report | a supported value) / P(report | an unsupported one)."""
         return float(self.exact_odds)
 
     @functools.cached_property
     def epsilon(self) -> float:
-        """Any two values differ by the odds at most: some report supports one and not the other."""
+        """The exact loss: the logarithm of the odds, as some report
+        supports one of two values alone.
+        """
         return worst_log_ratio([self.exact_odds])
 
     @property
     def _least_miss(self) -> Fraction:
-        """P(x is supported | the value is another) for the pair that shares least, exactly.
+        """The exact P(x is supported | the value is another) for the pair that shares least.
 
-        The same for all pairs, unless an oracle says so.
+        By default all pairs of values share equally much.
         """
         return self.exact_miss
 
     def blanket(self) -> Blanket:
-        """The blanket of the two values that share least."""
+        """Return the blanket of the two values that share least."""
         hit, odds = self.exact_hit, self.exact_odds
         return support_blanket(hit, odds, (self._least_miss - hit / odds) / (odds - 1))
 
@@ -137,11 +139,11 @@ class FrequencyOracle(LabelledDomain, SupportRates, DeclaredParameters):
 
     @abc.abstractmethod
     def forward(self, reports: Reports, h: Vector) -> Vector:
-        """Zh: for each report the total of h over the values that it supports."""
+        """Return Zh: for each report the total of h over the values that it supports."""
 
     @abc.abstractmethod
     def adjoint(self, reports: Reports, w: Vector) -> Vector:
-        """Z'w: for each value the total weight of the reports that support it."""
+        """Return Z'w: for each value the total weight of the reports that support it."""
 
     @property
     @override
@@ -149,7 +151,7 @@ class FrequencyOracle(LabelledDomain, SupportRates, DeclaredParameters):
         return self
 
     def log_likelihood_ratio(self, reports: Reports, first: object, second: object) -> Vector:
-        """The odds, where a report supports one of the two values and not the other."""
+        """Return the odds, where a report supports one of the two values and not the other."""
         one, other = np.zeros(self.domain), np.zeros(self.domain)
         one[self.code(first)] = other[self.code(second)] = 1.0
         favour = np.rint(self.forward(reports, one)) - np.rint(self.forward(reports, other))
@@ -157,56 +159,61 @@ class FrequencyOracle(LabelledDomain, SupportRates, DeclaredParameters):
 
     @abc.abstractmethod
     def support_counts(self, tally: Tally) -> Tally:
-        """How many of the tallied reports support each value."""
+        """Return the number of tallied reports that support each value."""
 
     @property
     def tally_is_support_counts(self) -> bool:
-        """Whether a tally is the counts of support, and not something they follow from."""
+        """Whether a tally consists of the counts of support, and of nothing else."""
         tally = np.zeros(self.tally_size, dtype=np.int64)
         return self.support_counts(tally) is tally
 
     @property
     def dispersion(self) -> float:
-        """How the support of two values goes together, when all values are equally frequent:
-        P(both supported) / P(one supported)^2. 1 when they are independent (unary encoding,
-        hashing, one Hadamard block), 0 when a report supports a single value.
+        """P(two values supported) / P(one supported)^2 when all values are equally frequent.
 
-        Given that frequencies sum to one, a count with support probability pi then varies
-        like one of n reports with variance pi (1 - dispersion pi).
+        1 when supports are independent (unary encoding, hashing, one Hadamard block), 0 when a
+        report supports a single value. Given that frequencies sum to one, a count with support
+        probability pi then varies like one of n reports with variance pi (1 - dispersion pi).
         """
         return 1.0
 
     def pair_rates(self) -> tuple[float, float]:
-        """P(two values supported | one of them is the value), and P(... | neither is).
+        """Return P(two values supported | one of them is the value), and P(... | neither is).
 
-        Products where each is supported on its own account, as in unary encoding and hashing.
+        They are products if values are supported independently, as in unary encoding and hashing.
         """
         return self.hit * self.miss, self.miss**2
 
     def factors(self, reports: Reports) -> Vector:
-        """The factor of each report alone, up to a constant: it cancels in likelihoods.
+        """Return the factor of each report alone, up to a constant: it cancels in likelihoods.
 
-        1 where every report is as likely as any other from people whose value it does not support.
+        It is 1 if all reports are equally likely for people whose value they do not support.
         """
         return np.ones(len(reports))
 
     @property
     def tally_is_lossless(self) -> bool:
-        """Whether a tally has a counter for each of `outputs()`: it then says all reports do."""
+        """Whether a tally has a counter for each of `outputs()`,
+        and so tells as much as all reports.
+        """
         return False
 
     def bitmaps(self, reports: Reports) -> Reports | None:
-        """The supported values of each report as packed bits (value x is bit x % 8 of byte
-        x // 8), where a batch fits that form; None where it does not.
+        """Return the supported values of each report as packed bits (value x is bit x % 8 of
+        byte x // 8), where a batch fits that form; None where it does not.
         """
         return None
 
     def lists(self, reports: Reports) -> NDArray[np.integer] | None:
-        """The supported values of each report as integers (n, k), where a batch comes as such."""
+        """Return the supported values of each report as integers
+        (n, k), where a batch comes as such.
+        """
         return None
 
     def item_channel(self, tally: Tally, reports: int) -> ItemCounts:
-        """The tally as a count for each value, with the rates that connect it to a frequency."""
+        """Return the tally as a count for each value, with the
+        rates that connect it to a frequency.
+        """
         counts = self.support_counts(tally)
         return ItemCounts(counts, float(reports), self.hit, self.miss, self.dispersion)
 
@@ -220,7 +227,7 @@ class FrequencyOracle(LabelledDomain, SupportRates, DeclaredParameters):
         return (1 - self.miss) / self.gain
 
     def _fake_gain(self, reports: int, fakes: int) -> float:
-        """The largest contribution of a report, for each fake."""
+        """Return the gain for each fake: the largest contribution of a report."""
         return fakes / reports * self._largest_contribution
 
     @property
@@ -229,11 +236,13 @@ class FrequencyOracle(LabelledDomain, SupportRates, DeclaredParameters):
         return -self.miss / self.gain
 
     def _fake_loss(self, reports: int, fakes: int) -> float:
-        """The smallest contribution instead of that of a person who holds the value, 1."""
+        """Return the loss for each fake: its smallest contribution
+        in place of a holder's, which is 1.
+        """
         return fakes / reports * (1 - self._smallest_contribution)
 
     def score(self, tally: Tally, reports: int) -> Score:
-        """The support counts as a score: binomial, or a sum of two binomials."""
+        """Return the support counts as a score: binomial, or a sum of two binomials."""
         p, q = self.hit, self.miss
         gain = self.gain
         return Score(
@@ -246,7 +255,8 @@ class FrequencyOracle(LabelledDomain, SupportRates, DeclaredParameters):
         )
 
     def group_score(self, tally: Tally, reports: int, members: NDArray[np.intp]) -> Score:
-        """The score of the share F of some `members` together: one mean, `gain` F on average.
+        """Return the score of the share F of some `members`
+        together: one mean, `gain` F on average.
 
         A report counts as 1 - s/D for each of the s members that it supports and as -s/D for
         each other value. These weights sum to 0, so what all values have in common cancels.
@@ -262,9 +272,9 @@ class FrequencyOracle(LabelledDomain, SupportRates, DeclaredParameters):
         return centred_score(weighted, gain, part, inside, outside, self._group_ends(members.size))
 
     def _group_ends(self, members: int) -> tuple[float, float]:
-        """Return the least and the most that a report counts for a group of so many `members`.
+        """Return the least and the most that a report counts for a group of `members` values.
 
-        It supports as many values as it adds to counters; where that varies, any number.
+        A report supports as many values as it adds to counters; any number, if that varies.
         """
         each, others = self.counters_per_report, self.domain - members
         least, most = (
@@ -277,17 +287,17 @@ class FrequencyOracle(LabelledDomain, SupportRates, DeclaredParameters):
         return float(max(few - others, 0) - part * few), float(min(many, members) - part * many)
 
     def unbiased(self, tally: Tally, reports: int) -> Vector:
-        """The unbiased estimate of the frequencies: (count/n - miss) / (hit - miss)."""
+        """Return the unbiased estimate of the frequencies: (count/n - miss) / (hit - miss)."""
         gain = self.gain
         return (self.support_counts(tally) / reports - self.miss) / gain
 
     def variance(
         self, frequency: Vector | float, reports: int, of: Target = "population"
     ) -> Vector:
-        """The exact variance of the unbiased estimate of a value with this frequency.
+        """Return the exact variance of the unbiased estimate of a value with this frequency.
 
-        Of "people": the noise of the mechanism alone, the people held fixed. Of the
-        "population": their sampling as well.
+        For `of` "people" it is the noise of the mechanism alone, the people held fixed; for
+        "population" it includes their sampling.
         """
         f = np.asarray(frequency, dtype=np.float64)
         gain = self.gain
@@ -299,10 +309,10 @@ class FrequencyOracle(LabelledDomain, SupportRates, DeclaredParameters):
         return np.asarray(spread / (reports * gain**2))
 
     def covariance(self, frequencies: Vector, reports: int) -> Vector:
-        """The exact covariance of all unbiased estimates, of people drawn from these frequencies.
+        """Return the exact covariance of all unbiased estimates, of
+        people drawn from these frequencies.
 
-        Two values are supported together as `pair_rates` says, by whoever holds one of them or
-        neither.
+        Two values are supported together with the chances of `pair_rates`.
         """
         gain, (own, other) = self.gain, self.pair_rates()
         support = self.miss + gain * frequencies

@@ -47,7 +47,7 @@ class PckvGrr(CountedIntegers, CappedMechanism):
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
-        """A cap of every key, of fewer with more held, and of one."""
+        """Return instances with a cap of every key, of fewer keys with more held, and of one."""
         return [
             cls(keys=2, epsilon=1.0, cap=2, steps=2),
             cls(keys=3, epsilon=2.0, cap=2, steps=1, over_cap="sample"),
@@ -60,12 +60,15 @@ class PckvGrr(CountedIntegers, CappedMechanism):
 
     @property
     def epsilon(self) -> float:
-        """The pair of a full slot over the same pair of someone without it."""
+        """The exact loss: the pair of a full slot against someone who lacks that pair."""
         truth, other = self._truth()
         return exact.worst_log_ratio([(truth + (self.cap - 1) * other) / (self.cap * other)])
 
     def blanket(self) -> Blanket:
-        """Two people with full slots and no pair in common; dummies have both signs, a mixture."""
+        """Return the blanket of two people with full slots and no pair in common.
+
+        Dummies have both signs, and so mix such people.
+        """
         truth, other = self._truth()
         odds = 1 + (truth - other) / (self.cap * other)
         return support_blanket(self.cap * other * odds, odds)
@@ -87,7 +90,7 @@ class PckvGrr(CountedIntegers, CappedMechanism):
         return other + (truth - other) * says
 
     def draw(self, value: object, draws: Draws) -> bytes:
-        """below(slots); the sign by below(2 G); coin(truth); otherwise below(pairs - 1)."""
+        """Draw below(slots); the sign by below(2 G); coin(truth); otherwise below(pairs - 1)."""
         held = self.held(value)
         slot = draws.below(self._slots(len(held)))
         if slot < len(held):
@@ -119,7 +122,7 @@ class PckvGrr(CountedIntegers, CappedMechanism):
 
     @property
     def rates(self) -> KeyRates:
-        """The lines of people who hold at most the cap."""
+        """The rates of + and - for people who hold at most the cap."""
         truth, other = self._truth()
         gain = float((truth - other) / self.cap)
         return KeyRates(float(2 * other), gain, gain)

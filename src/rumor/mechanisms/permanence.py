@@ -1,4 +1,4 @@
-"""A person who is asked again: what reports of one unchanged value cost together, and share.
+"""Repeated reports: the joint loss of reports of one unchanged value, and their common part.
 
 Most mechanisms draw every report afresh, so that losses add up: `FreshAnswers` says so of them.
 Those that keep a permanent answer say for themselves what it is (permanent.py).
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     transcript_evidence="transcript_log_ratio",
 )
 class Permanence(abc.ABC):
-    """How a mechanism answers a person whom it may ask again (`Mechanism.permanence`)."""
+    """The behaviour of a mechanism towards a person whom it may ask again."""
 
     @property
     @abc.abstractmethod
@@ -49,37 +49,38 @@ class Permanence(abc.ABC):
     def memo_digest(self) -> str:
         """The digest of everything public that turns a value into its permanent answer.
 
-        Labels, key, shape and permanent noise, but no fresh noise: the map from values, never
-        what it makes of one. Answers of one cell and one value are one permanent answer; what
-        differs in its cell is another one, with noise of its own.
+        It covers labels, key, shape and permanent noise, but no fresh noise: the map from values,
+        never the image of one value. Mechanisms with one memo digest share one permanent answer to
+        a value; a different digest gives another permanent answer, with noise of its own.
         """
 
     @abc.abstractmethod
     def report_memoised(
         self, value: object, *, permanent: Keyed, random: RandomSource | None = None
     ) -> bytes:
-        """A report of someone who may be asked again, by the reference draw.
+        """Return a report of a person who may be asked again, by the reference draw.
 
         `permanent` is randomness that stays the same for this person and value; only
-        mechanisms that memoise draw from it. The others draw everything afresh.
+        mechanisms that memoise draw from it. Other mechanisms draw everything afresh.
         """
 
     @abc.abstractmethod
     def draw_permanent(self, value: object, *, person: Keyed, noise: Keyed) -> bytes:
-        """The permanent answer of a value.
+        """Draw the permanent answer of a value.
 
-        `noise` decides its coins; `person` what belongs to the person whatever the value is.
+        `noise` decides its coins; `person` decides its parts that do not depend on the value, such
+        as a cohort.
         """
 
     @abc.abstractmethod
     def report_permanent(self, settled: bytes, *, random: RandomSource | None = None) -> bytes:
-        """A report of a permanent answer: with fresh noise on top, where there is any."""
+        """Return a report of a permanent answer, with fresh noise if the mechanism adds any."""
 
     @abc.abstractmethod
     def epsilon_composed(self, made: Sequence[tuple[Mechanism, int]]) -> float:
-        """The exact worst-case loss of reports of one value, rounded up.
+        """Return the exact worst-case loss of the reports of one value, rounded up.
 
-        They were made by several mechanisms of one cell, so many of each.
+        `made` has each mechanism with its number of reports; all have one memo digest.
         """
 
     @property
@@ -91,7 +92,9 @@ class Permanence(abc.ABC):
         """
 
     def check_repeats(self, reports_per_person: int) -> None:
-        """Refuse, by an InputError, to be asked so often of one person; usually it only costs."""
+        """Refuse, by an InputError, to be asked
+        `reports_per_person` times; by default it only costs.
+        """
         if reports_per_person < 1:
             raise InputError(
                 f"reports per person must be an integer from 1; got {reports_per_person}"
@@ -99,14 +102,18 @@ class Permanence(abc.ABC):
 
     @abc.abstractmethod
     def transcript_log_ratio(self, transcripts: Reports, first: object, second: object) -> Vector:
-        """The log-ratio of the chances of transcripts (people, reports, bytes) under two values."""
+        """Return the log-ratio of the chances of transcripts
+        (people, reports, bytes) under two values.
+        """
 
 
 class FreshAnswers(Permanence):
-    """A mechanism that keeps nothing: all its reports are drawn afresh."""
+    """The permanence of a mechanism that keeps nothing: all reports are drawn afresh."""
 
     def __init__(self, mechanism: Mechanism, called: Json | tuple[str, ...] | None) -> None:
-        """`called` is what its values are called: other labels make another cell."""
+        """Take the mechanism and its labels `called`, since other
+        labels give another memo digest.
+        """
         self.mechanism, self.called = mechanism, called
 
     @property
@@ -138,7 +145,7 @@ class FreshAnswers(Permanence):
         return InputError(f"only mechanisms with permanent noise settle answers; got {name!r}")
 
     def epsilon_composed(self, made: Sequence[tuple[Mechanism, int]]) -> float:
-        """Reports drawn afresh cost their epsilon each."""
+        """Return the sum of the losses: each report drawn afresh costs its epsilon."""
         return round_up(sum((n * Fraction(one.epsilon) for one, n in made), Fraction(0)))
 
     @property
@@ -147,21 +154,21 @@ class FreshAnswers(Permanence):
         return math.inf
 
     def transcript_log_ratio(self, transcripts: Reports, first: object, second: object) -> Vector:
-        """Reports drawn afresh add up."""
+        """Return the sum of the log-ratios of all reports, which are drawn afresh."""
         return sum_log_ratios(self.mechanism, transcripts, first, second)
 
 
 def compute_memo_digest(
     called: Json | tuple[str, ...] | None, described: Mapping[str, Json]
 ) -> str:
-    """The digest of what values are called and of the parameters that make up a cell."""
+    """Return the digest of the values' labels and of the parameters that fix permanent answers."""
     return digest({"labels": called, "mechanism": described})
 
 
 def sum_log_ratios(
     mechanism: Mechanism, transcripts: Reports, first: object, second: object
 ) -> Vector:
-    """The log-ratio of transcripts whose reports are independent."""
+    """Return the log-ratio of transcripts whose reports are independent."""
     people, reports, width = transcripts.shape
     each = mechanism.log_likelihood_ratio(transcripts.reshape(-1, width), first, second)
     return np.asarray(each.reshape(people, reports).sum(axis=1))

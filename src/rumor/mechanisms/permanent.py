@@ -1,4 +1,4 @@
-"""Permanent answers: noise that stays while a person's value does, and fresh noise on top of it.
+"""Permanent answers: noise that stays while a person's value does, and fresh noise added to it.
 
 A permanent answer is an ordinary draw from a keyed stream. Its key is made of public things
 (the person's series and question, and the cell: everything that turns a value into its answer)
@@ -26,10 +26,12 @@ from rumor.mechanisms.rappor.two_stage import TwoStageNoise
 
 
 class PermanentAnswers(Permanence, Mechanism):
-    """A mechanism whose values settle once; its reports are drawn around that, or repeat it."""
+    """A mechanism that draws an answer once for each value;
+    reports repeat it or add noise to it.
+    """
 
     FRESH: ClassVar[tuple[str, ...]] = ()
-    """The parameters of noise that comes afresh on top of a permanent answer."""
+    """The names of the parameters of the fresh noise on top of a permanent answer."""
 
     @property
     @override
@@ -38,18 +40,18 @@ class PermanentAnswers(Permanence, Mechanism):
 
     @property
     def memo_digest(self) -> str:
-        """The digest of its labels and of all its parameters but those of fresh noise."""
+        """The digest of the labels and of all parameters except those of fresh noise."""
         kept = {key: part for key, part in self.describe().items() if key not in self.FRESH}
         return compute_memo_digest(self.labels, kept)
 
     def noise_of(self, value: object, permanent: Keyed) -> Keyed:
-        """The key of a value's permanent noise."""
+        """Return the key of a value's permanent noise."""
         return permanent.extend(self.memo_digest, self.identity(value))
 
     def report_memoised(
         self, value: object, *, permanent: Keyed, random: RandomSource | None = None
     ) -> bytes:
-        """A report whose permanent part follows from the person's secret."""
+        """Return a report whose permanent part follows from the person's secret."""
         noise = self.noise_of(value, permanent)
         return self.report_permanent(
             self.draw_permanent(value, person=permanent, noise=noise), random=random
@@ -64,23 +66,33 @@ class PermanentBits(PermanentAnswers):
 
     @property
     def is_memoised(self) -> bool:
-        """Where there is a permanent stage."""
+        """Whether the noise has a permanent stage."""
         return self.noise.permanent
 
     def check_repeats(self, reports_per_person: int) -> None:
-        """Without permanent noise each further report reveals as much again: refused."""
+        """Refuse repeated reports without permanent noise: each would reveal as much again."""
         self.noise.check_repeats(reports_per_person)
+
+    @property
+    def epsilon_1(self) -> float:
+        """The exact loss of one report: `epsilon` by the name that the RAPPOR paper gives it."""
+        return self.epsilon
+
+    @property
+    def epsilon_infinity(self) -> float:
+        """The loss of any number of reports: `epsilon_permanent` by the paper's name."""
+        return self.epsilon_permanent
 
     @abc.abstractmethod
     def differing_bits(self, heads: Reports, first: object, second: object) -> NDArray[np.int8]:
-        """Which bits tell two values apart, for people whose reports begin like these.
+        """Return the bits that tell two values apart, for people whose reports have these `heads`.
 
-        For each person and bit of a report: +1 where only the first value sets it, -1 where only
-        the second does, 0 elsewhere.
+        A bit of a person's report is +1 if only the `first` value sets it, -1 if only the `second`
+        value does, else 0.
         """
 
     def transcript_log_ratio(self, transcripts: Reports, first: object, second: object) -> Vector:
-        """The log-ratio of both stages together, where a permanent answer is kept."""
+        """Return the log-ratio of both stages together, if a permanent answer is kept."""
         if not self.is_memoised:
             return sum_log_ratios(self, transcripts, first, second)
         favour = self.differing_bits(transcripts[:, 0], first, second)

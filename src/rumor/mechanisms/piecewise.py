@@ -40,7 +40,7 @@ class Piecewise(MeanMechanism, WindowedResponse):
 
     @property
     def others(self) -> int:
-        """As many outputs as there are steps lie outside of a window."""
+        """The number of outputs outside of a window, which is that of steps."""
         return self.grid.steps
 
     def _load_shape(self, window: object) -> None:
@@ -51,7 +51,7 @@ class Piecewise(MeanMechanism, WindowedResponse):
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
-        """A window of one output and of several, one byte and two."""
+        """Return instances with a window of one output and of several, of one byte and two."""
         return [
             cls(epsilon=1.0, steps=1),
             cls(epsilon=2.0, steps=6),
@@ -61,17 +61,19 @@ class Piecewise(MeanMechanism, WindowedResponse):
 
     @property
     def _digits(self) -> tuple[int, int]:
-        """How many binary digits an output and its square have: at most 21 and 42."""
+        """The numbers of binary digits of an output and of its square: at most 21 and 42."""
         largest = self.alphabet - 1
         return largest.bit_length(), (largest**2).bit_length()
 
     @property
     def tally_size(self) -> int:
-        """A counter for each binary digit of an output and of its square."""
+        """The number of counters: one for each binary digit of an output and of its square."""
         return sum(self._digits)
 
     def consistent(self, tally: Tally, reports: int) -> bool:
-        """The digits are those of outputs and of their squares, which go together."""
+        """Return whether the digits can be those of outputs and of
+        their squares, which go together.
+        """
         if not super().consistent(tally, reports):
             return False
         digits, counts = self._digits[0], [int(count) for count in tally]
@@ -88,7 +90,7 @@ class Piecewise(MeanMechanism, WindowedResponse):
         )
 
     def tally(self, reports: Reports) -> Tally:
-        """How many reports have each digit set.
+        """Return the number of reports that have each digit set.
 
         The sums of outputs and of squares are then known exactly, and yet every counter
         stays between 0 and the number of reports, like any other.
@@ -100,7 +102,9 @@ class Piecewise(MeanMechanism, WindowedResponse):
         return counts
 
     def moments(self, tally: Tally, reports: int) -> tuple[float, float]:
-        """From the sums of outputs and squares; the line is inverted in exact arithmetic."""
+        """Return mean and variance from the sums of outputs and
+        squares, inverted in exact arithmetic.
+        """
         digits, counts = self._digits[0], [int(count) for count in tally]
         first = Fraction(sum(c << i for i, c in enumerate(counts[:digits])), reports)
         second = Fraction(sum(c << i for i, c in enumerate(counts[digits:])), reports)
@@ -110,11 +114,11 @@ class Piecewise(MeanMechanism, WindowedResponse):
         return mean, unit**2 * float((second - first**2) / slope**2)
 
     def furthest_outputs(self) -> Reports:
-        """The first and the last: estimates lie on a line that rises."""
+        """Return the first and the last output: estimates lie on a line that rises."""
         return little_endian(np.array([0, self.alphabet - 1]), self.width)
 
     def variance(self, value: float | Vector, reports: int = 1) -> Vector:
-        """The second moment of one output less the squared first, over the squared slope."""
+        """Return the second moment of one output less the squared first, over the squared slope."""
         grid, w, k = self.grid, self.window, self.alphabet
         start, slope = (float(x) for x in self.line)
         inside = self.inside / exact.WORD

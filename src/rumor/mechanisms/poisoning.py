@@ -39,24 +39,24 @@ from rumor.core.reports import MAX_REPORTS
 if TYPE_CHECKING:
     from rumor.mechanisms.base import Mechanism
 
-# What a collector should reckon with: one liar in a hundred.
+# The share of fake clients that bounds assume by default: one in a hundred.
 FAKE_SHARE = 0.01
-# A fitted share moves with the linear ones, and within so many standard errors besides.
+# Standard errors that a fitted share can move beyond the bound on linear estimates.
 FITTED_STDERRS = 4.0
 
 
 @dataclass(frozen=True)
 class PoisoningTarget:
-    """What fakes move: "a value", "the mean", "a key's share" or "a word"."""
+    """The quantity that fakes move: "a value", "the mean", "a key's share" or "a word"."""
 
     what: str
     share: bool = True
-    """Whether it is a share of everybody, and not in a unit of its own."""
+    """Whether the quantity is a share of everybody, and not in a unit of its own."""
     bounded: bool = True
-    """Whether gain and loss are bounds, and not what a plain attack comes to."""
+    """Whether gain and loss are bounds, and not merely the effect of a simple attack."""
 
     def format_change(self, adds: float) -> str:
-        """So much of it in words: shares as percentages, others in their own unit."""
+        """Return the change `adds` in words: shares as percentages, others in their own unit."""
         if not self.share:
             return f"{adds:.2g}"
         return "100% (all there is)" if adds >= 1 else f"{100 * adds:.2g}%"
@@ -65,19 +65,19 @@ class PoisoningTarget:
 @old_names(raised="target")
 @dataclass(frozen=True)
 class Poisoning:
-    """How far fake clients can move an estimate, as a mechanism knows it."""
+    """The bound on how far fake clients can move an estimate, as a mechanism states it."""
 
     target: PoisoningTarget
-    """What they move."""
+    """The quantity that fakes move."""
     _gain: Callable[[int, int], float]
     _loss: Callable[[int, int], float]
 
     def gain(self, reports: int, fakes: int) -> float:
-        """The most that so many `fakes` among all `reports` can add to one estimate."""
+        """Return the most that `fakes` among all `reports` can add to one estimate."""
         return self._gain(*_checked(reports, fakes))
 
     def loss(self, reports: int, fakes: int) -> float:
-        """The most that so many `fakes` among all `reports` can take from one estimate."""
+        """Return the most that `fakes` among all `reports` can take from one estimate."""
         return self._loss(*_checked(reports, fakes))
 
 
@@ -88,36 +88,40 @@ def _checked(reports: object, fakes: object) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class PoisoningBound:
-    """How far so many fake clients can raise an estimate and its interval, or lower them."""
+    """The most that `clients` fake clients can raise an
+    estimate and its interval, or lower them.
+    """
 
     clients: int
     gain: float
     loss: float
     target: PoisoningTarget
     share_shift: float | None = None
-    """How far the share that a method shows can be moved either way, where methods fit shares."""
+    """The most that a method's share can be moved either way, if methods fit shares; else None."""
 
     @classmethod
     def for_clients(cls, mechanism: Mechanism, reports: int, clients: int) -> PoisoningBound:
-        """Return the bound for so many clients among all `reports`."""
+        """Return the bound for `clients` fakes among all `reports`."""
         moved = mechanism.poisoning
         gain, loss = (of(reports, clients) for of in (moved.gain, moved.loss))
         return cls(clients, gain, loss, moved.target)
 
     @classmethod
     def for_trials(cls, mechanism: Mechanism, reports: int, trials: float) -> PoisoningBound:
-        """Return the bound where no more than `trials` of all `reports` are about a thing."""
+        """Return the bound if at most `trials` of all `reports` are about a thing."""
         clients, moved = fake_count(reports), mechanism.poisoning
         part = clients / max(trials, clients)
         gain, loss = (part * of(1, 1) for of in (moved.gain, moved.loss))
         return cls(clients, gain, loss, moved.target)
 
     def with_share_shift(self, stderr: float) -> PoisoningBound:
-        """Return the bound with that on shares fitted to all values, from the largest `stderr`."""
+        """Return the bound extended to shares fitted to all values,
+        whose largest error is `stderr`.
+        """
         return replace(self, share_shift=self.gain + self.loss + FITTED_STDERRS * stderr)
 
     def sentence(self) -> str:
-        """The bound in words."""
+        """Return the bound in words."""
         raised = self.target
         what = f"the interval of {raised.what}" if raised.share else raised.what
         who = "one fake report" if self.clients == 1 else f"{self.clients:,} fake reports"
@@ -132,19 +136,19 @@ class PoisoningBound:
         return moved
 
     def to_dict(self) -> dict[str, object]:
-        """The bound as plain data."""
+        """Return the bound as plain data."""
         moved = {"clients": self.clients, "adds": self.gain, "takes": self.loss}
         told = {"shown": self.share_shift, "to": self.target.what, "sentence": self.sentence()}
         return {**moved, **told}
 
 
 def fake_count(reports: int, share: float = FAKE_SHARE) -> int:
-    """Return how many clients this share of all `reports` is, at least one."""
+    """Return the number of clients that are `share` of all `reports`, at least one."""
     return max(1, math.ceil(share * reports))
 
 
 def bound_poisoning(
     mechanism: Mechanism, reports: int, share: float = FAKE_SHARE
 ) -> PoisoningBound:
-    """The bound for this share of all reports, at least one."""
+    """Return the bound for this share of all reports, at least one."""
     return PoisoningBound.for_clients(mechanism, reports, fake_count(reports, share))

@@ -56,7 +56,7 @@ _CHUNK = 1 << 14
 
 
 def _part(name: str, value: object) -> Fraction:
-    """A part of the budget, by its name."""
+    """Return the part of the budget called `name`."""
     try:
         return Fraction(exact.checked_epsilon(value))
     except InputError as problem:
@@ -64,7 +64,7 @@ def _part(name: str, value: object) -> Fraction:
 
 
 def _within(lost: float, asked: float) -> None:
-    """Refuse parts that lose more than the whole."""
+    """Refuse parts that lose more than the whole: `lost` is above `asked`."""
     if lost > asked:
         raise InputError(
             f"epsilon_1 and epsilon_2 must lose at most epsilon together, {asked:g}; got {lost:g}"
@@ -72,7 +72,7 @@ def _within(lost: float, asked: float) -> None:
 
 
 class _PairMechanism(KeyValueMechanism):
-    """One sampled key, its value and its presence perturbed together."""
+    """One sampled key, with its value and its presence perturbed together."""
 
     _THRESHOLDS = ("key_truth", "value_truth")
     key_truth: int
@@ -87,20 +87,20 @@ class _PairMechanism(KeyValueMechanism):
         self._integer = bytes_for(self.keys)
 
     def made_up(self, key: int) -> int:
-        """The made-up value of a key in half steps of the grid, 0 to 2 G."""
+        """Return the made-up value of a key in half steps of the grid, 0 to 2 G."""
         return self.grid.steps
 
     def _chances(self) -> tuple[Fraction, Fraction]:
         return Fraction(self.key_truth, exact.WORD), Fraction(self.value_truth, exact.WORD)
 
     def _plus(self, up: Fraction) -> Fraction:
-        """P(+ | the pair is reported, its value is rounded up with this probability)."""
+        """Return P(+ | the pair is reported, its value is rounded up with this probability)."""
         p2 = self._chances()[1]
         return 1 - p2 + (2 * p2 - 1) * up
 
     @property
     def epsilon(self) -> float:
-        """The worst ratio over outputs and pairs of inputs, key by key."""
+        """The exact loss: the worst ratio over outputs and pairs of inputs, key by key."""
         p1, p2 = self._chances()
         worst = [p1 / (1 - p1)]
         for half_steps in {self.made_up(key) for key in range(self.keys)}:
@@ -112,15 +112,15 @@ class _PairMechanism(KeyValueMechanism):
 
     @property
     def nominal_epsilon(self) -> float:
-        """What the papers count: the losses of key and value added up."""
+        """The loss as the papers count it: the losses of key and value added up."""
         p1, p2 = self._chances()
         losses = exact.log_up(p1 / (1 - p1)), exact.log_up(p2 / (1 - p2))
         return exact.round_up(sum(map(Fraction, losses), Fraction(0)))
 
     def blanket(self) -> Blanket:
-        """The key is public. Of it: held with the least or the largest number, or not held.
+        """Return the blanket given a key: held with the least or the largest number, or not held.
 
-        What is made up for keys that are not held lies between two of these numbers.
+        The made-up value of a key that is not held lies between the least and the largest number.
         """
         p1, p2 = self._chances()
         plus = {(p1, 1 - p2), (p1, p2)}
@@ -159,7 +159,7 @@ class _PairMechanism(KeyValueMechanism):
         return (1 - seen, seen * plus, seen * (1 - plus))[said] / self.keys
 
     def draw(self, value: object, draws: Draws) -> bytes:
-        """below(keys); the value's sign; coin(value_truth) to keep it; coin(key_truth).
+        """Draw below(keys); the value's sign; coin(value_truth) to keep it; coin(key_truth).
 
         The sign of a held value is plus when below(2 G) is below twice its step, that of a
         made-up one when it is below the made-up half steps. The second coin keeps a held
@@ -222,7 +222,7 @@ class _PairMechanism(KeyValueMechanism):
 
     @property
     def state_channel(self) -> NDArray[np.float64]:
-        """Four, as published: those who do not hold the key have a made-up sign."""
+        """The matrix of four states, as published: people without the key have a made-up sign."""
         p1, p2 = map(float, self._chances())
         q1, q2 = 1 - p1, 1 - p2
         return np.array(
@@ -236,13 +236,13 @@ class _PairMechanism(KeyValueMechanism):
 
     @property
     def rates(self) -> KeyRates:
-        """With fair made-up values: absent people say plus and minus equally often."""
+        """The rates with fair made-up values: absent people say plus and minus equally often."""
         p1, p2 = self._chances()
         return KeyRates(float(1 - p1), float(2 * p1 - 1), float(p1 * (2 * p2 - 1)))
 
     @property
     def share(self) -> float:
-        """A report is about one key."""
+        """The share of the reports that are about one key."""
         return 1 / self.keys
 
 
@@ -265,7 +265,8 @@ class PrivKV(_PairMechanism):
         epsilon_2: float | None = None,
         steps: int = STEPS,
     ) -> None:
-        """`split="nominal"`: half of epsilon each for key and value, as the papers do.
+        """Make PrivKV; `split="nominal"` gives half of epsilon each
+        to key and value, as the papers do.
 
         `split="exact"`: epsilon_2 = epsilon and epsilon_1 = ln((e**epsilon + 1)/2), the
         least noise at this exact epsilon. Or `epsilon_1` for the key and `epsilon_2` for the value,
@@ -299,7 +300,7 @@ class PrivKV(_PairMechanism):
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
-        """Both splits, one key and several, odd grids."""
+        """Return instances with both splits, one key and several, and odd grids."""
         return [
             cls(keys=1, epsilon=1.0, steps=1),
             cls(keys=2, epsilon=2.0, steps=3),
@@ -338,7 +339,7 @@ class PrivKVM(_PairMechanism):
         epsilon_2: Sequence[float] | None = None,
         steps: int = STEPS,
     ) -> None:
-        """Round 1 of `rounds`; `epsilon` is a ceiling on what all of them cost together.
+        """Make round 1 of `rounds`; `epsilon` is a ceiling on the loss of all rounds together.
 
         `epsilon_1` is the part of the keys, asked about in round 1 alone, and `epsilon_2` the parts
         of the values, one for each round: half of epsilon, and the other half evenly, by default.
@@ -372,7 +373,9 @@ class PrivKVM(_PairMechanism):
         return [_part("epsilon_2", part) for part in given]
 
     def parameters(self) -> dict[str, Json]:
-        """Where later rounds are not like this one, their thresholds instead of their number."""
+        """Return the parameters; if later rounds differ, their
+        thresholds in place of their number.
+        """
         found = super().parameters()
         if not set(self.later) <= {self.value_truth}:
             del found["rounds"]
@@ -402,7 +405,7 @@ class PrivKVM(_PairMechanism):
         return self
 
     def _load_shape(self, rounds: object, number: object, fakes: object) -> None:
-        """The parent is the contract's to say."""
+        """Take the thresholds and the rounds; the parent comes from the contract."""
         self.rounds = checked_size("rounds", rounds, 2, _MAX_ROUNDS)
         self._begin(number, fakes, None)
 
@@ -432,11 +435,12 @@ class PrivKVM(_PairMechanism):
             raise InputError("round 1 makes values up by a fair coin and has no parent")
 
     def made_up(self, key: int) -> int:
-        """The mean that was published, to half a step."""
+        """Return the published mean, to half a step."""
         return self.fakes[key]
 
     def next(self, means: object, *, parent: str | None = None) -> Self:
-        """The next round, given the means that this one found; `parent` is its contract's digest.
+        """Return the mechanism of the next round from the `means` of
+        this one and its contract's digest.
 
         A mean that is not known (NaN) is the middle of the range, as in round 1.
         """
@@ -476,9 +480,10 @@ class PrivKVM(_PairMechanism):
         return other
 
     def epsilon_all_rounds(self, reports: int) -> float:
-        """What so many reports in this round and in each that follows cost together.
+        """Return the loss of `reports` reports in this round and as many in each that follows.
 
-        On round 1 those are all rounds. Later ones differ by the value alone: they lose ln(p2/q2).
+        In round 1 the result is for all rounds. Later rounds reveal the value alone: each report
+        loses ln(p2/q2).
         """
         chances = [Fraction(truth, exact.WORD) for truth in self.later]
         later = sum((Fraction(exact.log_up(p2 / (1 - p2))) for p2 in chances), Fraction(0))
@@ -486,7 +491,7 @@ class PrivKVM(_PairMechanism):
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
-        """A first, a middle and a last round."""
+        """Return instances of a first, a middle and a last round."""
         first = cls(keys=2, epsilon=2.0, rounds=3, steps=2)
         second = first.next([-0.5, 0.75])
         uneven = cls(keys=1, epsilon=2.0, rounds=3, epsilon_1=0.5, epsilon_2=[0.75, 0.5, 0.25])
@@ -501,7 +506,7 @@ class PrivKVM(_PairMechanism):
 
     @property
     def rates(self) -> KeyRates:
-        """The lines of round 1; later rounds do not tell f and s apart."""
+        """The rates of round 1; later rounds do not tell f and s apart."""
         if self.round != 1:
             raise InputError(
                 f"frequencies are learned from round 1 of PrivKVM; got round {self.round}"

@@ -45,7 +45,7 @@ class RandomizedResponse(CountedIntegers, FrequencyOracle):
         epsilon: float,
         labels: Sequence[str] | None = None,
     ) -> None:
-        """`domain` is a size or a list of labels; `epsilon` a ceiling on the privacy loss."""
+        """Make k-RR on `domain`, a size or labels; `epsilon` is a ceiling on the privacy loss."""
         super().__init__(domain, labels)
         power = exact.exp(exact.checked_epsilon(epsilon))
         self.truth = exact.floor_threshold(power / (power + self.domain - 1))
@@ -53,7 +53,7 @@ class RandomizedResponse(CountedIntegers, FrequencyOracle):
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
-        """Two values, a few, and more than a byte holds."""
+        """Return instances with two values, a few, and more than a byte holds."""
         return [
             cls(domain=2, epsilon=1.0),
             cls(domain=3, epsilon=0.1),
@@ -82,7 +82,7 @@ class RandomizedResponse(CountedIntegers, FrequencyOracle):
         return self.exact_hit if same else self.exact_miss
 
     def draw(self, value: object, draws: Draws) -> bytes:
-        """coin(truth): the value; otherwise below(domain - 1), skipping the value."""
+        """Draw coin(truth): the value; otherwise below(domain - 1), skipping the value."""
         code = self.code(value)
         if not draws.coin(self.truth):
             other = draws.below(self.domain - 1)
@@ -96,7 +96,7 @@ class RandomizedResponse(CountedIntegers, FrequencyOracle):
 
     @property
     def dispersion(self) -> float:
-        """No report supports two values."""
+        """The dispersion 0: no report supports two values."""
         return 0.0
 
     @override

@@ -1,4 +1,4 @@
-"""The mechanisms there are: a line for each, and nothing of them is loaded until it is asked for.
+"""The registry of mechanisms: a line for each, which is loaded when it is used.
 
 Everything that must know all mechanisms follows from this table: the names in contracts, the
 classes that `rumor.mechanisms` exports, the kind of question that each one answers, and its twin
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RegistryEntry:
-    """One mechanism, before it is loaded."""
+    """The entry of a mechanism, which is loaded when it is used."""
 
     name: str
-    """What contracts call it."""
+    """The name of the mechanism in contracts."""
     module: str
-    """Its file in this folder."""
+    """The module of the mechanism within this folder."""
     class_name: str
     kind: str
-    """The kind of question that it is made for; kinds that extend it have it too."""
+    """The kind of question that the mechanism is made for, and kinds that extend it."""
 
     @property
     def javascript(self) -> str:
-        """Its twin, within the package for browsers: named as contracts name it."""
+        """The file of the JavaScript twin, named after the mechanism's name in contracts."""
         return f"mechanisms/{self.name}.js"
 
     def load(self) -> type[Mechanism]:
-        """The class."""
+        """Return the class."""
         module = importlib.import_module(f"rumor.mechanisms.{self.module}")
         found: type[Mechanism] = getattr(module, self.class_name)
         return found
@@ -72,7 +72,7 @@ ENTRIES = (
 
 
 class ByName(Mapping[str, "type[Mechanism]"]):
-    """Classes by the names that contracts give them; looking one up loads that one."""
+    """Classes by their names in contracts; looking up a name loads its class."""
 
     def __init__(self, entries: tuple[RegistryEntry, ...]) -> None:
         self._entries = {entry.name: entry for entry in entries}
@@ -94,12 +94,12 @@ BY_NAME = ByName(ENTRIES)
 
 
 def mechanisms_of_kind(kind: str) -> Iterator[type[Mechanism]]:
-    """The mechanisms that are made for this kind, loaded one after the other."""
+    """Yield the mechanisms made for `kind`, loaded one after the other."""
     return (entry.load() for entry in ENTRIES if entry.kind == kind)
 
 
 def from_description(description: Mapping[str, object]) -> Mechanism:
-    """The mechanism that `Mechanism.describe` wrote down."""
+    """Return the mechanism that `Mechanism.describe` wrote down."""
     name = description.get("name") if isinstance(description, Mapping) else None
     if not isinstance(name, str) or name not in BY_NAME:
         raise InputError(

@@ -1,4 +1,4 @@
-"""Select: a random set of options that likely holds some of the person's own.
+"""Select: a random set of options that is likely to hold some of the person's own.
 
 Of D options a person chose s, at most the cap m, and pads with m - s dummies: m *own slots*. The
 universe has D + m entries, the options and m dummies. With k the size, `least` the fewest own
@@ -40,7 +40,7 @@ from rumor.core.checks import checked_choice, checked_size
 from rumor.core.columns import named_domain
 from rumor.core.errors import AnswerError, InputError
 from rumor.core.loops import loops
-from rumor.core.option_sets import Chosen, OptionSets, kept_of, uniform_subsets
+from rumor.core.option_sets import Chosen, OptionSets, keep_at_most, uniform_subsets
 from rumor.core.randomness import Draws, RandomSource, Stream, floyd
 from rumor.core.reports import Reports, Validity, bytes_for, little_endian, narrow_integers
 from rumor.core.types import Tally
@@ -53,21 +53,22 @@ from rumor.mechanisms.sets import (
     SetMechanism,
     count_pairs,
     pairs_of,
-    unpacked,
+    unpack_bits,
 )
 from rumor.mechanisms.support import ItemCounts
 
 MAX_CAP = 128
 # Cells of a table of people and entries of the universe that are drawn at a time.
 _CELLS = 1 << 22
-# What rounded coins may take from a boost that still counts as whole.
+# The part of a boost that rounded coins may lose while it still counts as whole.
 _TRIFLE = Fraction(1, 1 << 32)
 
 
 class SetSelect(SetMechanism):
-    """A random set of options that likely holds some of the person's own: few of many chosen.
+    """A random set of options that is likely to hold some of the
+    person's own: best if few of many are chosen.
 
-    `cap` is the most options that one person may choose; `over_cap="sample"` keeps so many of more.
+    `cap` is the most options that one person may choose; `over_cap="sample"` keeps `cap` of more.
     """
 
     name = "select"
@@ -75,7 +76,7 @@ class SetSelect(SetMechanism):
     _SHAPE_NAMES = OPTIONS
     _THRESHOLDS = ("boost",)
     boost: int
-    """The threshold of a set that holds at least so many own slots."""
+    """The threshold of drawing a set with at least `least` own slots."""
     cap: int
     size: int
     least: int
@@ -93,7 +94,9 @@ class SetSelect(SetMechanism):
         counted: str = "options",
         labels: Sequence[str] | None = None,
     ) -> None:
-        """`domain` is a number of options or their labels; `size` is k, the best one by `plan`."""
+        """Make select on `domain`, a number of options or labels;
+        `size` is k, by default the best.
+        """
         self._open(named_domain(domain, labels), counted)
         self._load_shape(cap, size, least, over_cap)
         power = exact.exp(exact.checked_epsilon(epsilon))
@@ -111,7 +114,7 @@ class SetSelect(SetMechanism):
         self.bitmap = self.size > 1 and (self.domain + 7) // 8 <= self.size * self._integer
 
     def _check_identifiable(self) -> None:
-        """Pairs need two own slots, and a set in which both can show."""
+        """Refuse to count pairs with fewer than two own slots, or a set too small to show both."""
         if self.pairs and min(self.cap, self.size) < 2:
             raise InputError(
                 f"pairs need a cap and a size of at least 2; got {self.cap} and {self.size}"
@@ -119,7 +122,9 @@ class SetSelect(SetMechanism):
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
-        """One option and several, bitmaps and lists, sets over the cap, pairs, a higher least."""
+        """Return instances with bitmaps and lists, pairs, a higher
+        `least`, and sets over the cap.
+        """
         return [
             cls(domain=2, epsilon=1.0, cap=1, size=1),
             cls(domain=3, epsilon=0.5, cap=2, size=2, over_cap="sample"),
@@ -130,12 +135,12 @@ class SetSelect(SetMechanism):
 
     @property
     def most_held(self) -> int:
-        """The cap, where more are refused."""
+        """The largest number of options that a person may choose: the cap, if more are refused."""
         return self.cap if self.over_cap == "refuse" else self.domain
 
     @property
     def kept(self) -> Kept | None:
-        """The cap, unless it is every option."""
+        """The limit that the cap sets; None if the cap is the number of all options."""
         if self.cap == self.domain:
             return None
         may_exceed = self.most_held > self.cap
@@ -145,7 +150,7 @@ class SetSelect(SetMechanism):
 
     @functools.cached_property
     def _ways(self) -> dict[int, int]:
-        """How many sets of the universe show h own slots, from `least` on."""
+        """The numbers of sets of the universe that show h own slots, from `least` on."""
         most = min(self.cap, self.size)
         return {
             h: math.comb(self.cap, h) * math.comb(self.domain, self.size - h)
@@ -154,9 +159,9 @@ class SetSelect(SetMechanism):
 
     @functools.cached_property
     def _turns(self) -> list[tuple[int, int]]:
-        """(h, threshold) in the order in which they are tried, the likeliest left for the end.
+        """The pairs (h, threshold) in the order in which they are tried, the likeliest h last.
 
-        Rarer ones first; those that 64 bits cannot tell from never are not tried at all.
+        Rarer h come first; an h whose threshold rounds to 0 is not tried at all.
         """
         ordered = sorted(self._ways, key=lambda h: (self._ways[h], h))
         left, turns = sum(self._ways.values()), []
@@ -167,7 +172,7 @@ class SetSelect(SetMechanism):
 
     @functools.cached_property
     def _chances(self) -> dict[int, Fraction]:
-        """P(h | the boost), as the coins give it."""
+        """The chances P(h | the boost) that the coins give."""
         chances, left = {}, Fraction(1)
         for h, threshold in self._turns[:-1]:
             chances[h] = left * Fraction(threshold, exact.WORD)
@@ -181,17 +186,17 @@ class SetSelect(SetMechanism):
 
     @functools.cached_property
     def _largest(self) -> Fraction:
-        """N max_h P(h) / w_h."""
+        """The largest N P(h) / w_h over h."""
         return self._universe * max(p / self._ways[h] for h, p in self._chances.items())
 
     @functools.cached_property
     def epsilon(self) -> float:
-        """A set with the likeliest number of own slots over one with few."""
+        """The exact loss: a set with the likeliest number of own slots against one with few."""
         boost = Fraction(self.boost, exact.WORD)
         return exact.worst_log_ratio([1 + boost / (1 - boost) * self._largest])
 
     def blanket(self) -> Blanket:
-        """As if every boosted set were boosted alike, of two people without a slot in common.
+        """Return a blanket for two people without a common slot, as if all boosts were the largest.
 
         The ratio of a set that shows h own slots is a mean of 1 and the largest: drawing one of
         the two is safe, and where it draws the largest the set supports the person. Fewest sets
@@ -219,7 +224,7 @@ class SetSelect(SetMechanism):
 
     @functools.cached_property
     def _moments(self) -> tuple[Fraction, Fraction]:
-        """E h and E h (h - 1) of the whole mixture."""
+        """The means of h and of h (h - 1) in the whole mixture."""
         boost, entries = Fraction(self.boost, exact.WORD), self.domain + self.cap
         first = Fraction(self.size * self.cap, entries)
         second = first * Fraction((self.size - 1) * (self.cap - 1), entries - 1)
@@ -231,17 +236,17 @@ class SetSelect(SetMechanism):
 
     @functools.cached_property
     def exact_hit(self) -> Fraction:
-        """Own slots are shown alike."""
+        """The chance that a report shows an own option: all own slots are alike."""
         return self._moments[0] / self.cap
 
     @functools.cached_property
     def exact_miss(self) -> Fraction:
-        """All others, too."""
+        """The chance that a report shows another option: all others are alike."""
         return (self.size - self._moments[0]) / self.domain
 
     @property
     def exact_pairs(self) -> tuple[Fraction, Fraction, Fraction] | None:
-        """Two others, an own slot and another, two own slots."""
+        """The chances that both of two options are shown if none, one or both are own."""
         if min(self.cap, self.size) < 2:
             return None
         k, (first, second) = self.size, self._moments
@@ -258,12 +263,12 @@ class SetSelect(SetMechanism):
 
     @property
     def width(self) -> int:
-        """The shorter of bitmap and list."""
+        """The width of the shorter form: bitmap or list."""
         return (self.domain + 7) // 8 if self.bitmap else self.size * self._integer
 
     @property
     def _fewest(self) -> int:
-        """The fewest options that a report shows: there are no more dummies than the cap."""
+        """The fewest options that a report shows, as at most `cap` of its entries are dummies."""
         return max(0, self.size - self.cap)
 
     @property
@@ -299,7 +304,7 @@ class SetSelect(SetMechanism):
         own, size = len(held.intersection(shown)), len(held)
         if size <= self.cap:
             return self._chance(own, size, len(shown))
-        # Kept are m of the options, so many of them among those shown.
+        # The person keeps m of the options; k of these are among those shown.
         kept = range(max(0, self.cap - (size - own)), min(own, self.cap) + 1)
         ways = [math.comb(own, k) * math.comb(size - own, self.cap - k) for k in kept]
         chances = [self._chance(k, self.cap, len(shown)) for k in kept]
@@ -307,7 +312,7 @@ class SetSelect(SetMechanism):
         return total / math.comb(size, self.cap)
 
     def _chance(self, own: int, size: int, shown: int) -> Fraction:
-        """P(these options are shown), `own` of them the person's, who kept `size`."""
+        """Return P(these options are shown), `own` of them the person's, who kept `size`."""
         boost, dummies = Fraction(self.boost, exact.WORD), self.size - shown
         total = Fraction(0)
         for mine in range(max(0, dummies - size), min(dummies, self.cap - size) + 1):
@@ -319,7 +324,7 @@ class SetSelect(SetMechanism):
         return total
 
     def notes(self, value: object) -> tuple[str, ...]:
-        """Whether some options were left out by chance."""
+        """Return a sentence if some options were left out by chance."""
         if len(self.options(value)) <= self.cap:
             return ()
         return (
@@ -327,7 +332,7 @@ class SetSelect(SetMechanism):
         )
 
     def draw(self, value: object, draws: Draws) -> bytes:
-        """The options kept, coin(boost), how many own slots, which of them, which others.
+        """Draw the options kept, coin(boost), how many own slots, which of them, which others.
 
         Of more than m options m are kept, by Floyd's algorithm over their places in ascending
         order. After coin(boost): for each h in turn, rarer ones first, coin(threshold of h), the
@@ -351,7 +356,7 @@ class SetSelect(SetMechanism):
         return self._report(sorted(entry for entry in chosen if entry < self.domain))
 
     def read_capped(self, values: object) -> OptionSets:
-        """Many people's options; whoever chose more than the cap is refused, or drawn from."""
+        """Read many people's options; refuse or sample from those who exceed the cap."""
         sets = self.read(values)
         over = np.flatnonzero(sets.sizes() > self.most_held)
         if over.size:
@@ -365,12 +370,12 @@ class SetSelect(SetMechanism):
         step = max(1, _CELLS // (self.domain + self.cap))
         for start in range(0, sets.people, step):
             stop = min(start + step, sets.people)
-            kept = kept_of(stream, sets.table(start, stop), self.cap)
+            kept = keep_at_most(stream, sets.table(start, stop), self.cap)
             out[start:stop] = self._packed(self._entries(stream, kept)[:, : self.domain])
         return out
 
     def _entries(self, stream: Stream, kept: Chosen) -> Chosen:
-        """The entries of the universe that each person's report shows."""
+        """Return the entries of the universe that each person's report shows."""
         people, entries = len(kept), self.domain + self.cap
         dummies = np.arange(self.cap) < (self.cap - kept.sum(axis=1))[:, None]
         own = np.hstack([kept, dummies])
@@ -427,7 +432,7 @@ class SetSelect(SetMechanism):
 
     @property
     def tally_size(self) -> int:
-        """A counter for each option and, where they are counted, for each pair."""
+        """The number of counters: one for each option and, if pairs are counted, for each pair."""
         return self.domain + (pairs_of(self.domain) if self.pairs else 0)
 
     @override
@@ -445,13 +450,16 @@ class SetSelect(SetMechanism):
 
     def _table(self, reports: Reports) -> Chosen:
         if self.bitmap:
-            return unpacked(reports, self.domain)
+            return unpack_bits(reports, self.domain)
         table = np.zeros((len(reports), self.domain + 1), dtype=np.bool_)
         np.put_along_axis(table, self._lists(reports).astype(np.int64), True, axis=1)
         return table[:, :-1]
 
     def consistent(self, tally: Tally, reports: int) -> bool:
-        """A report shows at most k options, and at least so many; a pair no more than its two."""
+        """Return whether the counts fit reports that show from the fewest options to k each.
+
+        No pair may be counted more often than either of its options.
+        """
         if not super().consistent(tally, reports):
             return False
         shown = sum(map(int, tally[: self.domain]))
@@ -463,7 +471,9 @@ class SetSelect(SetMechanism):
         return bool((tally[self.domain :] <= np.minimum(first, second)).all())
 
     def items(self, tally: Tally, reports: int) -> ItemCounts:
-        """Every report is about every option."""
+        """Return the counts of supporting reports of every option:
+        all reports are about all options.
+        """
         return ItemCounts(tally[: self.domain], float(reports), self.hit, self.miss, 1.0)
 
     @override

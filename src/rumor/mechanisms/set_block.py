@@ -1,4 +1,4 @@
-"""Block: randomised response on what a few publicly drawn options say together.
+"""Block: randomised response on the joint state of a few publicly drawn options.
 
 b options are drawn for each person whatever they chose, and shown in the report. Which of them
 were chosen is one of 2**b states, reported by randomised response, which spends the whole budget
@@ -42,7 +42,7 @@ MAX_BLOCK = 8
 
 
 class SetBlock(BlockReports, SetMechanism):
-    """Randomised response on a few publicly drawn options: where people choose many of them."""
+    """Randomised response on a few publicly drawn options: best if people choose many options."""
 
     name = "block"
 
@@ -55,7 +55,9 @@ class SetBlock(BlockReports, SetMechanism):
         counted: str = "options",
         labels: Sequence[str] | None = None,
     ) -> None:
-        """`domain` is a number of options or their labels; `block` is b, the best one by `plan`."""
+        """Make a block on `domain`, a number of options or labels;
+        `block` is b, by default the best.
+        """
         self._open(named_domain(domain, labels), counted)
         self._load_shape(block)
         self._best_truth(epsilon)
@@ -72,7 +74,7 @@ class SetBlock(BlockReports, SetMechanism):
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
-        """One option and several, all of them, pairs, two bytes."""
+        """Return instances with one option and several, all of them, pairs, and two bytes."""
         return [
             cls(domain=2, epsilon=0.5, block=1),
             cls(domain=3, epsilon=1.0, block=2, counted="pairs"),
@@ -82,23 +84,25 @@ class SetBlock(BlockReports, SetMechanism):
 
     @property
     def exact_hit(self) -> Fraction:
-        """The true state, and half of the others but one."""
+        """The chance that a chosen option is reported: in the true
+        state and half of the others but one.
+        """
         truth, other = self._truth()
         return truth + (self.states // 2 - 1) * other
 
     @property
     def exact_miss(self) -> Fraction:
-        """Half of the states, none of them the true one."""
+        """The chance that another option is reported: in half of the states, never the true one."""
         return self.states // 2 * self._truth()[1]
 
     @property
     def pair_share(self) -> float:
-        """And about so many of all pairs."""
+        """The share of all pairs of options that one report is about."""
         return pairs_of(self.block) / pairs_of(self.domain)
 
     @property
     def exact_pairs(self) -> tuple[Fraction, Fraction, Fraction] | None:
-        """A quarter of the states say yes twice; the true one among them only where both are."""
+        """The chances that both of two options are reported if none, one or both are chosen."""
         if self.block < 2:
             return None
         truth, other = self._truth()
@@ -116,7 +120,7 @@ class SetBlock(BlockReports, SetMechanism):
         return chance / math.comb(self.domain, self.block)
 
     def draw(self, value: object, draws: Draws) -> bytes:
-        """The options by Floyd's algorithm, then randomised response on what they say.
+        """Draw the options by Floyd's algorithm, then randomise their joint state.
 
         coin(truth): the state; otherwise below(S - 1), skipping the state.
         """
@@ -138,10 +142,11 @@ class SetBlock(BlockReports, SetMechanism):
 
     @property
     def tally_size(self) -> int:
-        """How often each option was asked, and chosen; four counters for each pair, too.
+        """The number of counters: two for each option, how often asked
+        and chosen, and four for each pair.
 
-        Of reports about both: how often there were such, how often the first, the second and both
-        were said to be chosen.
+        The four count the reports about both options, and those that say that the first, the
+        second and both were chosen.
         """
         return 2 * self.domain + (4 * pairs_of(self.domain) if self.pairs else 0)
 
@@ -165,11 +170,13 @@ class SetBlock(BlockReports, SetMechanism):
         return np.concatenate(parts).astype(np.int64)
 
     def _place(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The number of a pair j < k, in lexicographic order."""
+        """Return the number of a pair j < k, in lexicographic order."""
         return first * (2 * self.domain - first - 1) // 2 + second - first - 1
 
     def consistent(self, tally: Tally, reports: int) -> bool:
-        """A report is about b options and so many pairs; no more are chosen than were asked."""
+        """Return whether the counts fit b options to a report, none
+        chosen more often than asked.
+        """
         if not super().consistent(tally, reports):
             return False
         asked, chosen = tally[: self.domain], tally[self.domain : 2 * self.domain]

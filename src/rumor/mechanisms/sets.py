@@ -1,4 +1,4 @@
-"""Sets: what mechanisms share whose answer is any of a list of options, "all that apply".
+"""Sets: the part shared by mechanisms for answers with any of a list of options.
 
 Whatever else a person chose, a report that is about an option *supports* it with probability
 `hit` if they chose it and `miss` if not. So for each option on its own the count of supporting
@@ -44,10 +44,11 @@ _MOST_LISTED = 12
 
 @dataclass(frozen=True)
 class PairCounts:
-    """What a tally says of every pair j < k of options, in lexicographic order.
+    """The counts of every pair j < k of options in a tally, in lexicographic order.
 
-    Of `trials` reports that are about both, `both` support both, `first` and `second` at least
-    the one. Both are supported with probability g0, g1 or g2 by how many of the two were chosen.
+    `trials` reports are about both options; `both` of them support both, `first` and `second` at
+    least that one. Both are supported with probability g0, g1 or g2 if none, one or both of the
+    options were chosen.
     """
 
     both: Tally
@@ -58,7 +59,7 @@ class PairCounts:
 
 
 class SetMechanism(LabelledDomain, SupportRates, DeclaredParameters):
-    """A mechanism from which the shares of options are learned, any of which may be chosen."""
+    """A mechanism for the shares of options, any number of which may be chosen."""
 
     kind = "set"
     _DOMAIN_NAMES = ("domain", "counted")
@@ -66,7 +67,7 @@ class SetMechanism(LabelledDomain, SupportRates, DeclaredParameters):
     _poisoning_target = PoisoningTarget("an option")
     MIN_DOMAIN: ClassVar[int] = 2
     counted: str
-    """What a summary counts: "options", or "pairs" of them as well."""
+    """The things that a summary counts: "options", or "pairs" of options as well."""
     cap: int
     """The most options of one person that a report draws from."""
 
@@ -98,33 +99,35 @@ class SetMechanism(LabelledDomain, SupportRates, DeclaredParameters):
 
     @property
     def kept(self) -> Kept | None:
-        """The cap, where a report draws from fewer options than a person may choose."""
+        """The cap, if a report draws from fewer options than a
+        person may choose; None otherwise.
+        """
         return None
 
     # Answers
 
     def read(self, values: object) -> OptionSets:
-        """People's options, in any of the ways of rumor.core.option_sets."""
+        """Read people's options in any of the forms of rumor.core.option_sets."""
         return read_sets(values, self.domain, self._positions)
 
     def encode(self, values: object) -> Codes:
-        """A column of options, whoever chose them, as positions."""
+        """Return a column of options, whoever chose them, as positions."""
         return encode(values, self.domain, self._positions)
 
     def options(self, value: object) -> tuple[int, ...]:
-        """One person's options as ascending positions."""
+        """Return one person's options as ascending positions."""
         return one_set(value, self.domain, self._positions)
 
     def identity(self, value: object) -> str:
-        """The positions, however they were written."""
+        """Return the positions, however the options were written."""
         return repr(self.options(value))
 
     def named(self, options: Sequence[int]) -> tuple[object, ...]:
-        """These options, by their labels where they have such."""
+        """Return these options by their labels, or as they are if they have no labels."""
         return tuple(options if self.labels is None else (self.labels[i] for i in options))
 
     def inputs(self) -> Sequence[object]:
-        """Every set that a table may hold, the smaller ones first."""
+        """Return every set that a table may hold, the smaller ones first."""
         sizes = range(self.most_held + 1)
         every = (itertools.combinations(range(self.domain), size) for size in sizes)
         return [self.named(options) for options in itertools.chain.from_iterable(every)]
@@ -149,11 +152,11 @@ class SetMechanism(LabelledDomain, SupportRates, DeclaredParameters):
     @property
     @abc.abstractmethod
     def exact_pairs(self) -> tuple[Fraction, Fraction, Fraction] | None:
-        """P(two options are supported | none, one, both were chosen); None: pairs are not told."""
+        """P(two options are supported | none, one, both chosen); None if pairs are not learned."""
 
     @functools.cached_property
     def pair_rates(self) -> tuple[float, float, float]:
-        """The chances of `exact_pairs` as doubles; refused where pairs are not told."""
+        """The chances of `exact_pairs` as doubles; refused if pairs are not learned."""
         exact = self.exact_pairs
         if exact is None:
             raise InputError(f"{self!r} says nothing of pairs: ask for larger reports")
@@ -163,16 +166,17 @@ class SetMechanism(LabelledDomain, SupportRates, DeclaredParameters):
     def variance(
         self, frequency: Vector | float, reports: float, of: Target = "population"
     ) -> Vector:
-        """The variance of the unbiased share of an option with this frequency.
+        """Return the variance of the unbiased share of an option with this frequency.
 
-        Of "people": they are held fixed, and which of them are asked about an option is drawn.
+        For `of` "people", the people are held fixed, and only the draw of those asked about an
+        option counts.
         """
         f = np.asarray(frequency, dtype=np.float64)
         v0, v1, v2 = self.spread(self.share)[of]
         return np.asarray((v0 + v1 * f + v2 * f * f) / (reports * self.gain**2))
 
     def spread(self, about: Vector | float) -> dict[Target, tuple[Vector, Vector, Vector]]:
-        """What one report brings to the variance of an option's mean, as v0 + v1 f + v2 f^2.
+        """Return the variance v0 + v1 f + v2 f^2 that one report brings to an option's mean.
 
         `about` is the part of the reports that are about the option: the others say nothing.
         """
@@ -185,7 +189,7 @@ class SetMechanism(LabelledDomain, SupportRates, DeclaredParameters):
         }
 
     def pair_variance(self, frequency: float, reports: float) -> float:
-        """The variance of the unbiased share of two options that nobody chose together.
+        """Return the variance of the unbiased share of two options that nobody chose together.
 
         Each of them is chosen by this share of people.
         """
@@ -201,20 +205,20 @@ class SetMechanism(LabelledDomain, SupportRates, DeclaredParameters):
 
     @abc.abstractmethod
     def items(self, tally: Tally, reports: int) -> ItemCounts:
-        """For each option its supporting reports, out of those that are about it."""
+        """Return, for each option, the supporting reports out of those that are about it."""
 
     @abc.abstractmethod
     def pair_counts(self, tally: Tally, reports: int) -> PairCounts:
-        """For each pair its supporting reports, where pairs are counted."""
+        """Return, for each pair, the supporting reports, if pairs are counted."""
 
     # How far fake clients can move a share
 
     def _fake_gain(self, reports: int, fakes: int) -> float:
-        """All fakes support one option, of which only a share of the others speaks."""
+        """Return the gain if all fakes support one option, of which some others alone speak."""
         return self._part(reports, fakes) * (1 - self.miss) / self.gain
 
     def _fake_loss(self, reports: int, fakes: int) -> float:
-        """All fakes speak of an option that everybody chose, and do not support it."""
+        """Return the loss if all fakes speak against an option that everybody chose."""
         return self._part(reports, fakes) * self.hit / self.gain
 
     def _part(self, reports: int, fakes: int) -> float:
@@ -223,42 +227,43 @@ class SetMechanism(LabelledDomain, SupportRates, DeclaredParameters):
 
 
 class SetAudit(Audit[SetMechanism]):
-    """Sets of options, for an audit: the extreme ones stand for all."""
+    """Sets of options, for an audit: extreme people stand for all."""
 
     def _extremes(self) -> list[object]:
-        """Nothing, one option, as many as may be from either end of the list."""
+        """Return extreme people: no option, one, or the most from either end of the list."""
         most, last = self.mechanism.most_held, self.mechanism.domain
         found = [(), (0,), tuple(range(most)), tuple(range(last - most, last))]
         return [self.mechanism.named(options) for options in dict.fromkeys(found)]
 
     def pairs_to_compare(self) -> Sequence[tuple[object, object]]:
-        """The extreme people: nothing and all that may be chosen are as far apart as any."""
+        """Return the extreme people: nothing and the most options are as far apart as any."""
         return list(itertools.combinations(self._extremes(), 2))
 
     def walked_values(self) -> Sequence[object]:
-        """The extreme people, where all are too many."""
+        """Return the extreme people if all people are too many, else all."""
         if self.mechanism.domain <= _MOST_LISTED:
             return super().walked_values()
         return self._extremes()
 
     @override
-    def repeated(self, value: object, count: int) -> object:
+    def repeat(self, value: object, count: int) -> object:
         row = np.zeros(self.mechanism.domain, dtype=np.bool_)
         row[list(self.mechanism.options(value))] = True
         return np.tile(row, (count, 1))
 
     def as_argument(self, value: object) -> str:
-        """Options with bars between them; a bar alone where there are none."""
-        return MARK.join(map(self.argued, self.mechanism.options(value))) or MARK
+        """Return the options of `value` with bars between them; a bar alone for no option."""
+        return MARK.join(map(self.place_as_argument, self.mechanism.options(value))) or MARK
 
 
 def pair_weights(
     miss: float, gain: float, rates: tuple[float, float, float]
 ) -> tuple[float, float, float]:
-    """What a report adds to the unbiased share of a pair: supporting none, one or both of it.
+    """Return the contributions of a report to a pair's unbiased
+    share: supporting none, one or both.
 
-    By how often both options are supported, f_jk = (P(both) - g0 - (g1 - g0)(f_j + f_k)) /
-    (g2 - 2 g1 + g0), where the shares of the two are those of the same reports.
+    The chance that both options are supported gives f_jk = (P(both) - g0 - (g1 - g0)(f_j + f_k)) /
+    (g2 - 2 g1 + g0), where f_j and f_k are estimated from these reports as well.
     """
     none, one, both = rates
     divisor, slope = both - 2 * one + none, (one - none) / gain
@@ -272,7 +277,7 @@ def pair_weights(
 def rare_pair_variance(
     miss: float, gain: float, rates: tuple[float, float, float], frequency: float
 ) -> float:
-    """The variance of what one report adds to a pair that nobody chose together."""
+    """Return the variance of one report's contribution to a pair that nobody chose together."""
     none, one, _ = rates
     both = none + 2 * (one - none) * frequency
     either = 2 * (miss + gain * frequency - both)
@@ -282,7 +287,7 @@ def rare_pair_variance(
 
 
 def count_pairs(chosen: Chosen) -> Tally:
-    """How often two columns are both set, for every pair j < k in lexicographic order."""
+    """Return how often two columns are both set, for every pair j < k in lexicographic order."""
     domain = chosen.shape[1]
     together = np.zeros((domain, domain), dtype=np.int64)
     for start in range(0, len(chosen), 1 << 16):  # a float counts exactly up to 2^24
@@ -292,11 +297,11 @@ def count_pairs(chosen: Chosen) -> Tally:
 
 
 def pairs_of(options: int) -> int:
-    """How many pairs so many options have."""
+    """Return the number of pairs of `options` options."""
     return math.comb(options, 2)
 
 
-def unpacked(bitmaps: NDArray[np.uint8], domain: int) -> Chosen:
-    """Packed bits as yes and no."""
+def unpack_bits(bitmaps: NDArray[np.uint8], domain: int) -> Chosen:
+    """Return packed bits as a boolean table."""
     bits = np.unpackbits(bitmaps, axis=1, count=domain, bitorder="little")
     return bits.view(np.bool_)

@@ -33,7 +33,7 @@ from rumor.mechanisms.base import Mechanism
 
 
 def exact_parameters(mechanism: str, parameters: Mapping[str, object], *keys: str) -> list[object]:
-    """The values of exactly these parameters, in this order."""
+    """Return the values of exactly the parameters `names`, in this order."""
     given = set(parameters) - {"name"}
     if given != set(keys):
         raise InputError(
@@ -47,30 +47,30 @@ class DeclaredParameters(Mechanism):
     """A mechanism whose thresholds, and sizes beside its values, are attributes."""
 
     _DOMAIN_NAMES: ClassVar[tuple[str, ...]]
-    """What a contract says of the values: what `_reopen` takes."""
+    """The names of the parameters that `_load_domain` takes."""
     _SHAPE_NAMES: ClassVar[tuple[str, ...]] = ()
-    """Attributes that a contract says as they are: what `_shape` takes."""
+    """The names of the attributes that `_load_shape` takes from a contract unchanged."""
     _THRESHOLDS: ClassVar[tuple[str, ...]]
-    """Attributes that are thresholds, integers over 2^64."""
+    """The names of the attributes that are thresholds, integers over 2^64."""
 
     @abc.abstractmethod
     def _domain_parameters(self) -> dict[str, Json]:
-        """The values, as a contract says them."""
+        """Return the values as a contract writes them."""
 
     @abc.abstractmethod
     def _load_domain(self, *ground: Any, **named: Any) -> None:
         """Take the values from a contract, checked."""
 
     def _load_shape(self, *shape: Any, **named: Any) -> None:
-        """Take the shape, checked."""
+        """Take the shape from a contract, checked."""
 
     def _shape_parameters(self) -> dict[str, Json]:
-        """The shape, as a contract says it."""
+        """Return the shape as a contract writes it."""
         return {name: getattr(self, name) for name in self._SHAPE_NAMES}
 
     @abc.abstractmethod
     def _check_identifiable(self) -> None:
-        """Refuse thresholds from which nothing can be learned."""
+        """Refuse thresholds from which no estimate can be made."""
 
     @override
     def parameters(self) -> dict[str, Json]:
@@ -82,7 +82,7 @@ class DeclaredParameters(Mechanism):
 
     @classmethod
     def from_parameters(cls, parameters: Mapping[str, object]) -> Self:
-        """The mechanism that `parameters()` describes; no probability is computed anew."""
+        """Return the mechanism that `parameters()` describes; no probability is computed anew."""
         exact_parameters(
             cls.name, parameters, *cls._DOMAIN_NAMES, *cls._SHAPE_NAMES, *cls._THRESHOLDS
         )
@@ -99,21 +99,21 @@ class LabelledMechanism(Mechanism):
     """A mechanism whose values (or keys) are numbered, and may be called by labels as well."""
 
     _THINGS: ClassVar[str] = "values"
-    """What is numbered, in words."""
+    """The word for the things that are numbered."""
     _BY_LABEL: ClassVar[tuple[str, ...]] = ("_positions",)
-    """What is worked out from the labels, once, and anew for others."""
+    """The attributes that are computed from the labels, and anew for other labels."""
 
     @property
     @abc.abstractmethod
     def _value_count(self) -> int:
-        """How many values (or keys) there are."""
+        """The number of values (or keys)."""
 
     @functools.cached_property
     def _positions(self) -> dict[str, int] | None:
         return None if self.labels is None else {x: i for i, x in enumerate(self.labels)}
 
     def with_labels(self, labels: Sequence[str] | None) -> Self:
-        """A copy whose values are called by these `labels`."""
+        """Return a copy whose values are called by these `labels`."""
         other = copy.copy(self)
         for name in self._BY_LABEL:
             other.__dict__.pop(name, None)
@@ -125,12 +125,12 @@ class LabelledMechanism(Mechanism):
         return other
 
     def without_labels(self) -> Self:
-        """A copy for values (or keys) that are known by their position."""
+        """Return a copy for values (or keys) that are known by their position."""
         return self.with_labels(None)
 
 
 class LabelledDomain(LabelledMechanism):
-    """One whose values are numbered from 0 to its domain, which it leaves out."""
+    """A labelled mechanism whose values are numbered from 0 to below its `domain`."""
 
     domain: int
 
@@ -140,43 +140,43 @@ class LabelledDomain(LabelledMechanism):
 
 
 class AnswerEncoding(Protocol):
-    """What knows the place of each answer."""
+    """A map from answers to places: positions on a scale or cells of a table."""
 
     def inputs(self) -> Sequence[object]:
-        """Answers, one for each place or a spread of them."""
+        """Return an answer for each place, or for a spread of places."""
         ...
 
     def code(self, value: object) -> int:
-        """The place of one person's answer."""
+        """Return the place of one person's answer."""
         ...
 
     def codes(self, values: object) -> Codes:
-        """The places of many answers."""
+        """Return the places of many answers."""
         ...
 
 
 class EncodedAnswers(Mechanism):
-    """A mechanism to which answers of one place are the same, whatever they are called."""
+    """A mechanism that treats answers of one place alike, however they are written."""
 
     @property
     @abc.abstractmethod
     def _encoding(self) -> AnswerEncoding:
-        """Where answers are."""
+        """The map from answers to places."""
 
     @override
     def inputs(self) -> Sequence[object]:
         return self._encoding.inputs()
 
     def code(self, value: object) -> int:
-        """The place of one person's answer."""
+        """Return the place of one person's answer."""
         return self._encoding.code(value)
 
     def encode(self, values: object) -> Codes:
-        """The places of many answers."""
+        """Return the places of many answers."""
         return self._encoding.codes(values)
 
     def identity(self, value: object) -> str:
-        """The place: what it is called does not matter."""
+        """Return the place, which does not depend on its label."""
         return str(self.code(value))
 
 
@@ -198,7 +198,7 @@ class IntegerReports(Mechanism):
 
 
 class CountedIntegers(IntegerReports):
-    """One whose summary counts how often each integer was reported."""
+    """An integer-report mechanism whose summary counts how often each integer was reported."""
 
     @property
     @override

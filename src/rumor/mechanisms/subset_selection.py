@@ -65,7 +65,9 @@ class SubsetSelection(FrequencyOracle):
         size: int | None = None,
         labels: Sequence[str] | None = None,
     ) -> None:
-        """`size` is the number of values in a report; by default the best one."""
+        """Make subset selection; `size` is the number of values in
+        a report, by default the best.
+        """
         super().__init__(domain, labels)
         power = exact.exp(exact.checked_epsilon(epsilon))
         if size is None:
@@ -78,7 +80,7 @@ class SubsetSelection(FrequencyOracle):
         self._require_gain(epsilon)
 
     def _noise(self, size: int, power: Fraction) -> float:
-        """The variance of a value of average frequency, up to a factor."""
+        """Return the variance of a value of average frequency, up to a factor."""
         hit = _inclusion(self.domain, size, power)
         miss = (size - hit) / (self.domain - 1)
         support = Fraction(size, self.domain)
@@ -91,7 +93,9 @@ class SubsetSelection(FrequencyOracle):
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
-        """Bitmaps and lists, with and without padding, one value and several."""
+        """Return instances with bitmaps and lists, with and without
+        padding, and one value in a set.
+        """
         return [
             cls(domain=2, epsilon=1.0),
             cls(domain=6, epsilon=0.5),
@@ -102,7 +106,9 @@ class SubsetSelection(FrequencyOracle):
 
     @property
     def exact_miss(self) -> Fraction:
-        """The other places of the set are shared equally by the other values."""
+        """The chance that another value is in the set, whose other
+        places all values share equally.
+        """
         return (self.size - self.exact_hit) / (self.domain - 1)
 
     @property
@@ -113,7 +119,7 @@ class SubsetSelection(FrequencyOracle):
 
     @property
     def width(self) -> int:
-        """The shorter of bitmap and list."""
+        """The width of the shorter form: bitmap or list."""
         return (self.domain + 7) // 8 if self.bitmap else self.size * self._integer
 
     @property
@@ -147,7 +153,7 @@ class SubsetSelection(FrequencyOracle):
         return (1 - self.exact_hit) / math.comb(self.domain - 1, self.size)
 
     def draw(self, value: object, draws: Draws) -> bytes:
-        """coin(inclusion) for the value itself, then the rest by Floyd's algorithm.
+        """Draw coin(inclusion) for the value itself, then the rest by Floyd's algorithm.
 
         The rest is a uniform set of m of the other D - 1 values (the value skipped): for j
         from D - 1 - m to D - 2, take below(j + 1), or j when that is taken already.
@@ -191,7 +197,7 @@ class SubsetSelection(FrequencyOracle):
         return out
 
     def _fill(self, stream: Stream, block: NDArray[np.uint64]) -> None:
-        """Independent bits, somewhat fewer than wanted.
+        """Set independent random bits, somewhat fewer than wanted.
 
         Given how many are set, they are a uniform set of that many, whatever their
         probability was; so a rough one serves, in steps of 1/256 that need no ties.
@@ -243,7 +249,7 @@ class SubsetSelection(FrequencyOracle):
         return Validity(ascending & (lists[:, -1] < self.domain), reason)
 
     def _lists(self, reports: Reports) -> NDArray[np.integer]:
-        """The values of list reports, as integers (n, size)."""
+        """Return the values of list reports, as integers (n, size)."""
         flat = np.ascontiguousarray(reports).reshape(-1, self._integer)
         return narrow_integers(flat).reshape(len(reports), self.size)
 
@@ -273,11 +279,15 @@ class SubsetSelection(FrequencyOracle):
 
     @property
     def dispersion(self) -> float:
-        """A set has a fixed size, so two values share it a little less often than by chance."""
+        """The dispersion: in a set of fixed size, two values come
+        together less often than by chance.
+        """
         return self.domain * (self.size - 1) / (self.size * (self.domain - 1))
 
     def pair_rates(self) -> tuple[float, float]:
-        """A set of k that holds the value is filled with k - 1 of the others, else with k."""
+        """Return the chances of a pair: a set with the value is
+        filled with k - 1 others, else with k.
+        """
         k, others = self.size, self.domain - 1
         own = self.hit * (k - 1) / others
         pairs = self.hit * (k - 1) * (k - 2) + (1 - self.hit) * k * (k - 1)
@@ -285,7 +295,7 @@ class SubsetSelection(FrequencyOracle):
 
     @property
     def tally_is_lossless(self) -> bool:
-        """A set of one value is that value, so its tally is of reports."""
+        """Whether a set has one value, so that its tally counts reports."""
         return self.size == 1
 
     @override
@@ -316,5 +326,5 @@ class SubsetSelection(FrequencyOracle):
 
 
 def _inclusion(domain: int, size: int, power: Fraction) -> Fraction:
-    """The probability that the truth is in the set, when the odds are exactly `power`."""
+    """Return the probability that the truth is in the set, when the odds are exactly `power`."""
     return size * power / (size * power + domain - size)

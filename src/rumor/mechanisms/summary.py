@@ -1,4 +1,4 @@
-"""Summaries: what estimation needs of many reports, and nothing that grows with them.
+"""Summaries: counters that suffice for estimation and do not grow with the number of reports.
 
 A summary is a vector of counters and the number of reports behind it. Summaries of the
 same contract add up in any order and split (a commutative monoid), so a year is the sum
@@ -46,17 +46,19 @@ class Summary:
     def empty(
         cls, mechanism: Mechanism, *, contract: str | None = None, question: str | None = None
     ) -> Self:
-        """The summary of no reports: adding it changes nothing."""
+        """Return the summary of no reports: adding it changes nothing."""
         tally = np.zeros(mechanism.tally_size, dtype=np.int64)
         return cls(mechanism, 0, tally, contract, question)
 
     def made_by(self, kind: type[M]) -> M:
-        """The mechanism, by whoever knows of which class it is."""
+        """Return the mechanism, for callers who know that its class is `kind`."""
         assert isinstance(self.mechanism, kind)
         return self.mechanism
 
     def update(self, reports: object) -> Self:
-        """The summary with a batch of reports added; one invalid report refuses the batch."""
+        """Return the summary with a batch of reports added; one
+        invalid report refuses the batch.
+        """
         self.mechanism.validate(reports).require()
         batch = as_reports(reports, self.mechanism.width)
         self.mechanism.check_report_count(self.reports + len(batch))
@@ -68,7 +70,7 @@ class Summary:
 
     @property
     def identity(self) -> dict[str, Json]:
-        """What this is a summary of; only equals add up."""
+        """The mechanism, contract and question of this summary; only equal ones add up."""
         return {
             "mechanism": self.mechanism.describe(),
             "contract": self.contract,
@@ -94,13 +96,13 @@ class Summary:
         return hash(self.to_bytes())
 
     def to_bytes(self) -> bytes:
-        """The summary as bytes; equal summaries have equal bytes."""
+        """Return the summary as bytes; equal summaries have equal bytes."""
         header = canonical_json({**self.identity, "reports": str(self.reports)})
         return _MAGIC + header + b"\n" + self.tally.astype("<i8").tobytes()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
-        """The summary that `to_bytes` wrote, or a sentence that says what is damaged."""
+        """Return the summary that `to_bytes` wrote, or a sentence that says what is damaged."""
         if not data.startswith(_MAGIC):
             raise InputError(
                 f"a summary file must begin with {_MAGIC.decode().strip()!r}; got something else"
@@ -139,7 +141,7 @@ class Summary:
 
     @classmethod
     def load(cls, path: PathLike) -> Self:
-        """The summary in a file, or a sentence that names the file and what is wrong."""
+        """Return the summary in a file, or a sentence that names the file and what is wrong."""
         file = Path(path)
         if not file.is_file():
             raise InputError(f"a summary must be a file that exists; got {str(file)!r}")
@@ -150,7 +152,7 @@ class Summary:
 
     @staticmethod
     def is_file(path: PathLike) -> bool:
-        """Whether there is a file at this path that begins as a summary does."""
+        """Return whether `path` is a file that begins as a summary does."""
         file = Path(path)
         if not file.is_file():
             return False
@@ -159,7 +161,7 @@ class Summary:
 
 
 def merge(summaries: Iterable[Summary]) -> Summary:
-    """The sum of summaries, at least one."""
+    """Return the sum of summaries, at least one."""
     parts = list(summaries)
     if not parts:
         raise InputError("merging needs at least one summary; got none")

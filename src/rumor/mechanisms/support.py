@@ -1,7 +1,7 @@
-"""Reports that support things (values, options): the chances, and what a tally says of each thing.
+"""Support: reports that support values or options, and the counts that follow for each.
 
 A thing is supported more often by the people who have it. What is learned of each comes from
-these two chances, as a count out of so many trials or as a score of which intervals are made.
+these two chances, as a count out of a number of trials or as a score for intervals.
 """
 
 from __future__ import annotations
@@ -23,32 +23,32 @@ class SupportRates(abc.ABC):
     @property
     @abc.abstractmethod
     def exact_hit(self) -> Fraction:
-        """P(a thing is supported | the person has it), exactly."""
+        """The exact chance that a thing is supported if the person has it."""
 
     @property
     @abc.abstractmethod
     def exact_miss(self) -> Fraction:
-        """P(a thing is supported | the person does not have it), exactly."""
+        """The exact chance that a thing is supported if the person does not have it."""
 
     @functools.cached_property
     def hit(self) -> float:
-        """P(a thing is supported | the person has it)."""
+        """The chance that a thing is supported if the person has it."""
         return float(self.exact_hit)
 
     @functools.cached_property
     def miss(self) -> float:
-        """P(a thing is supported | the person does not have it)."""
+        """The chance that a thing is supported if the person does not have it."""
         return float(self.exact_miss)
 
     @functools.cached_property
     def gain(self) -> float:
-        """How much more often it is supported by those who have it."""
+        """The difference of the chances of support with and without the thing."""
         return float(self.exact_hit - self.exact_miss)
 
 
 @dataclass(frozen=True)
 class ItemCounts:
-    """What a tally says of each value on its own: a count out of so many trials.
+    """The count of each value in a tally, out of a number of trials.
 
     A trial supports value x with probability miss + (hit - miss) f_x. Trials and rates are
     one number for all values, or one for each. `dispersion` is the oracle's. No trial supports
@@ -63,11 +63,13 @@ class ItemCounts:
     dispersion: float
     most: float = 1.0
     reports: float | None = None
-    """The reports that trials are a random part of, where rates are those of the part seen."""
+    """The number of reports that the trials are a part of, if rates are those of the part."""
 
     @property
     def gain(self) -> float | Vector:
-        """How much more often a trial supports a value that everybody holds than an absent one."""
+        """The difference of the chances of support for a value that
+        everybody holds and an absent one.
+        """
         return self.hit - self.miss
 
     @property
@@ -78,7 +80,7 @@ class ItemCounts:
 
 @dataclass(frozen=True)
 class Score:
-    """What intervals are made of: a mean over the reports that is `gain` f on average.
+    """A mean over the reports that is `gain` f on average, from which intervals are made.
 
     `excess` is that mean for each value. The variance that one report brings to it, at a
     candidate frequency f, is v0 + v1 f + v2 f**2 with the numbers of `spread`: for people
@@ -100,10 +102,10 @@ def centred_score(
     outside: float,
     ends: tuple[float, float],
 ) -> Score:
-    """The score of a group's share from a mean that is gain (F - part) on average.
+    """Return the score of a group's share from a mean that is gain (F - part) on average.
 
-    `inside` and `outside` are the second moments of what a member's and another's report adds,
-    which lies between `ends`.
+    `inside` and `outside` are the second moments of the contributions of a member's and another
+    person's report, which lie between `ends`.
     """
     squares = (gain * (1 - part)) ** 2, (gain * part) ** 2
     fixed = inside - squares[0], outside - squares[1]

@@ -34,7 +34,7 @@ class UnaryEncoding(BitPerValue):
     own: int
     """The threshold of setting the person's own bit."""
     other: int
-    """That of setting any other."""
+    """The threshold of setting any other bit."""
 
     def __init__(
         self,
@@ -46,7 +46,8 @@ class UnaryEncoding(BitPerValue):
         q: float | Fraction | None = None,
         labels: Sequence[str] | None = None,
     ) -> None:
-        """Either `epsilon` with a variant (by default "optimized"), or explicit `p` and `q`.
+        """Make unary encoding from `epsilon` with a `variant` (by
+        default "optimized"), or from `p`, `q`.
 
         `p` is the probability that the person's own bit is reported as 1, `q` that of any
         other bit. With `p` and `q`, an `epsilon` is a ceiling that they must keep.
@@ -79,7 +80,9 @@ class UnaryEncoding(BitPerValue):
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
-        """Both variants and explicit probabilities, with and without padding bits."""
+        """Return instances of both variants and explicit
+        probabilities, with and without padding bits.
+        """
         return [
             cls(domain=2, epsilon=1.0),
             cls(domain=3, epsilon=0.1, variant="symmetric"),
@@ -104,7 +107,9 @@ class UnaryEncoding(BitPerValue):
         return Fraction(self.other, exact.WORD)
 
     def draw(self, value: object, draws: Draws) -> bytes:
-        """One coin for each bit, in order: coin(own) for the person's bit, coin(other) else."""
+        """Draw one coin for each bit, in order: coin(own) for the
+        person's bit, coin(other) else.
+        """
         code, bits = self.code(value), bytearray(self.width)
         for i in range(self.domain):
             if draws.coin(self.own if i == code else self.other):
@@ -125,7 +130,7 @@ class UnaryEncoding(BitPerValue):
 
 
 def _thresholds(epsilon: float, variant: str) -> tuple[int, int]:
-    """(own, other), rounded towards privacy."""
+    """Return the thresholds (own, other), rounded towards privacy."""
     if variant == "symmetric":
         half = exact.exp(Fraction(epsilon) / 2)
         own = exact.floor_threshold(half / (1 + half))

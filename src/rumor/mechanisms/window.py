@@ -18,6 +18,7 @@ import numpy as np
 
 from rumor.core import exact
 from rumor.core.checks import checked_size
+from rumor.core.deprecation import old_names
 from rumor.core.errors import InputError, format_value
 from rumor.core.randomness import Draws, RandomSource, Stream, Words
 from rumor.core.reports import Reports
@@ -28,13 +29,14 @@ from rumor.mechanisms.mean import MeanMechanism
 from rumor.mechanisms.shapes import CountedIntegers
 from rumor.mechanisms.windowed import WindowedResponse
 
-# Half of the cells, at most, and what one is worth: then every bound of a draw is below 2^32.
+# Limits of half the cells, and of a cell's value: with them every bound of a draw is below 2^32.
 MOST_VALUES, LARGEST_VALUE = 32, 2047
 _TABLES = Path(__file__).with_name("window_tables.json")
 
 
+@old_names(worth="cell_values")
 class Window(MeanMechanism, WindowedResponse, CountedIntegers):
-    """A cell near the value, or any other: the least noise that a mean can have, to a tenth.
+    """A cell near the value, or any other: nearly the least noise that a mean can have.
 
     Model. N cells are worth f_0 < ... < f_{N-1}, whole numbers with f_i = -f_{N-1-i} (a contract
     says the upper half). A node k = 0..N-W has the W cells from k on as its window, and the sum
@@ -50,7 +52,7 @@ class Window(MeanMechanism, WindowedResponse, CountedIntegers):
     name = "window"
     _SHAPE_NAMES, _THRESHOLDS = ("window", "values"), ("inside",)
     values: list[int]
-    """What the upper half of the cells are worth, ascending."""
+    """The values of the upper half of the cells, ascending."""
 
     def _calibrate(self, epsilon: float) -> None:
         self._load_shape(*table_for(exact.checked_epsilon(epsilon)))
@@ -58,7 +60,9 @@ class Window(MeanMechanism, WindowedResponse, CountedIntegers):
 
     @classmethod
     def with_table(cls, window: int, values: Sequence[int], *, epsilon: float, **grid: Any) -> Self:
-        """One whose window, and what the upper half of the cells are worth, are chosen."""
+        """Return a window mechanism with this `window` and these
+        `values` of the upper half of the cells.
+        """
         self = cls(epsilon=epsilon, **grid)
         self._load_shape(window, values)
         self.inside = self.best_inside(self.window, epsilon)
@@ -73,7 +77,7 @@ class Window(MeanMechanism, WindowedResponse, CountedIntegers):
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
-        """The fewest cells, a few, a window of more than half of them, and tables that are used."""
+        """Return instances with the fewest cells, wide windows, and tables that are in use."""
         return [
             cls.with_table(1, [1], epsilon=1.0, steps=1),
             cls.with_table(2, [1, 3], epsilon=2.0, steps=6),
@@ -88,43 +92,45 @@ class Window(MeanMechanism, WindowedResponse, CountedIntegers):
         return 2 * len(self.values) - self.window
 
     @functools.cached_property
-    def worth(self) -> list[int]:
-        """What every cell is worth."""
+    def cell_values(self) -> list[int]:
+        """The values of all cells."""
         return [-value for value in reversed(self.values)] + self.values
 
     @functools.cached_property
     def sums(self) -> list[int]:
-        """What the windows of the nodes are worth, ascending."""
-        return [sum(self.worth[k : k + self.window]) for k in range(self.others + 1)]
+        """The sums of the cells' values in the windows of the nodes, ascending."""
+        return [sum(self.cell_values[k : k + self.window]) for k in range(self.others + 1)]
 
     @functools.cached_property
     def gain(self) -> Fraction:
-        """What a report is worth on average to somebody at the high end."""
+        """The mean value of a report from a person at the high end."""
         return (self.exact_inside - self.exact_outside) * self.sums[-1]
 
     @functools.cached_property
     def _edges(self) -> Codes:
-        """Where the nodes stand among the positions of steps."""
+        """The places of the nodes among the positions of steps."""
         return self.grid.steps * np.array(self.sums, dtype=np.int64)
 
     @functools.cached_property
     def _gaps(self) -> Words:
-        """How far it is from each node to the next; nobody stands beyond the last."""
+        """The distances from each node to the next; nobody stands beyond the last."""
         return np.append(np.diff(self._edges), 1).astype(np.uint64)
 
     def _stands(self, steps: Codes) -> tuple[Codes, Codes]:
-        """The node at or below each step, and how far beyond it."""
+        """Return the node at or below each step, and the distance beyond it."""
         places = (2 * steps - self.grid.steps) * self.sums[-1]
         nodes = np.searchsorted(self._edges, places, side="right") - 1
         return nodes, places - self._edges[nodes]
 
     def _stand(self, value: object) -> tuple[int, int, int]:
-        """Where one number stands: node, distance beyond it, and from there to the next node."""
+        """Return one number's node, its distance beyond it, and
+        that from there to the next node.
+        """
         nodes, beyond = self._stands(np.array([self.code(value)]))
         return int(nodes[0]), int(beyond[0]), int(self._gaps[nodes[0]])
 
     def probability(self, report: bytes, value: object) -> Fraction:
-        """A mixture of the laws at two nodes."""
+        """Return the mixture of the probabilities at two nodes."""
         node, beyond, gap = self._stand(value)
         cell = int.from_bytes(report, "little")
         near = gap * (node <= cell < node + self.window)
@@ -132,11 +138,11 @@ class Window(MeanMechanism, WindowedResponse, CountedIntegers):
         return self.exact_outside + (self.exact_inside - self.exact_outside) * Fraction(near, gap)
 
     def log_likelihood_ratio(self, reports: Reports, first: object, second: object) -> Vector:
-        """By the probabilities, which are more than two."""
+        """Return the log-ratio of the probabilities, which take more than two values."""
         return Mechanism.log_likelihood_ratio(self, reports, first, second)
 
     def draw(self, value: object, draws: Draws) -> bytes:
-        """below(gap) of steps beyond a node, to go on to the next; then as near a position."""
+        """Draw below(gap) to go to one of the two nodes beside the step, then near that node."""
         node, beyond, gap = self._stand(value)
         if beyond and draws.below(gap) < beyond:
             node += 1
@@ -149,18 +155,20 @@ class Window(MeanMechanism, WindowedResponse, CountedIntegers):
         return self.privatize_near(nodes, stream)
 
     def moments(self, tally: Tally, reports: int) -> tuple[float, float]:
-        """The mean of what the cells are worth, stretched."""
+        """Return mean and variance of the cells' values, stretched to the range."""
         counts = [int(count) for count in tally]
-        first = Fraction(sum(map(int.__mul__, self.worth, counts)), reports)
-        second = Fraction(sum(w * w * n for w, n in zip(self.worth, counts, strict=True)), reports)
+        first = Fraction(sum(map(int.__mul__, self.cell_values, counts)), reports)
+        second = Fraction(
+            sum(w * w * n for w, n in zip(self.cell_values, counts, strict=True)), reports
+        )
         half = self.grid.span / 2
         mean = self.grid.middle + half * float(first / self.gain)
         return mean, half**2 * float((second - first**2) / self.gain**2)
 
     @functools.cached_property
     def _at_nodes(self) -> tuple[Vector, Vector]:
-        """Where the nodes stand from -1 to 1, and the second moment of an estimate at each."""
-        squares = [value * value for value in self.worth]
+        """The places of the nodes from -1 to 1, and the second moment of an estimate at each."""
+        squares = [value * value for value in self.cell_values]
         everywhere = self.exact_outside * sum(squares)
         more = self.exact_inside - self.exact_outside
         within = [sum(squares[k : k + self.window]) for k in range(self.others + 1)]
@@ -168,14 +176,14 @@ class Window(MeanMechanism, WindowedResponse, CountedIntegers):
         return np.array(self.sums) / self.sums[-1], np.array(seconds)
 
     def variance(self, value: float | Vector, reports: int = 1) -> Vector:
-        """The second moment, which is linear between nodes, less the square."""
+        """Return the second moment, which is linear between nodes, less the square."""
         half = self.grid.span / 2
         x = (np.asarray(value, np.float64) - self.grid.middle) / half
         return np.asarray(half**2 * (np.interp(x, *self._at_nodes) - x**2) / reports)
 
     @property
     def worst_variance(self) -> float:
-        """At a node, or between two where half the slope of the second moment stands."""
+        """The variance at a node, or between two where half the second moment's slope stands."""
         at, seconds = self._at_nodes
         turns = np.clip(np.diff(seconds) / np.diff(at) / 2, at[:-1], at[1:])
         worst = self.variance(self.grid.middle + self.grid.span / 2 * np.append(turns, at))
@@ -183,12 +191,14 @@ class Window(MeanMechanism, WindowedResponse, CountedIntegers):
 
     @property
     def least_variance(self) -> float:
-        """At a node: between two it is larger."""
+        """The variance at a node: between two it is larger."""
         return float(self.variance(self.grid.middle + self.grid.span / 2 * self._at_nodes[0]).min())
 
 
 def below_each(stream: Stream, bounds: Words) -> Words:
-    """A uniform integer below each of these bounds, which are at most 2^32: as `Stream.below`."""
+    """Return a uniform integer below each of `bounds`, at most
+    2^32, by the rule of `Stream.below`.
+    """
     words, half = stream.words(bounds.size), np.uint64(32)
     low = (words & np.uint64(0xFFFFFFFF)) * bounds >> half
     result = ((words >> half) * bounds + low) >> half
@@ -200,7 +210,7 @@ def below_each(stream: Stream, bounds: Words) -> Words:
 
 
 def checked_values(values: object) -> list[int]:
-    """What the upper half of the cells are worth, as a contract says it."""
+    """Return the values of the upper half of the cells, as a contract writes them."""
     plain = isinstance(values, (list, tuple)) and 1 <= len(values) <= MOST_VALUES
     kept = list(values) if plain and isinstance(values, (list, tuple)) else []
     whole = bool(kept) and all(type(one) is int for one in kept)
@@ -214,12 +224,12 @@ def checked_values(values: object) -> list[int]:
 
 @functools.cache
 def tables() -> Mapping[float, tuple[int, list[int]]]:
-    """The tables that come with Rumor, by the epsilon that each was made for, ascending."""
+    """Return the tables that come with Rumor, by the epsilon that each was made for, ascending."""
     read = json.loads(_TABLES.read_text(encoding="utf-8"))
     return {float(made): (one["window"], one["values"]) for made, one in read.items()}
 
 
 def table_for(epsilon: float) -> tuple[int, list[int]]:
-    """The window and the values of the next table above, or of the last."""
+    """Return the window and the values of the table for `epsilon`: the next above, or the last."""
     last = max(tables())
     return tables()[min((made for made in tables() if made >= epsilon), default=last)]

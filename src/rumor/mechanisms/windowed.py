@@ -1,4 +1,4 @@
-"""An integer near the true position, or any other: what mechanisms with a window share.
+"""Windows: an integer near the true position, or any other.
 
 Model, with D positions, a window of W outputs, Y = D + W - 1 outputs and t the threshold:
     P(y | x) = t / 2**64 / W                   if x <= y < x + W
@@ -31,25 +31,27 @@ class WindowedResponse(IntegerReports):
     """A mechanism whose report lies in a window at the true position, or anywhere else."""
 
     window: int
-    """How many outputs are near."""
+    """The number of outputs in a window."""
     inside: int
     """The threshold of an output within the window."""
 
     @property
     @abc.abstractmethod
     def others(self) -> int:
-        """How many outputs are far from a position: one less than there are positions."""
+        """The number of outputs far from a position, which is one less than that of positions."""
 
     @abc.abstractmethod
     def encode(self, values: object) -> Codes:
-        """A column of answers as positions."""
+        """Return a column of answers as positions."""
 
     @abc.abstractmethod
     def code(self, value: object) -> int:
-        """One person's answer as a position."""
+        """Return one person's answer as a position."""
 
     def best_inside(self, window: int, epsilon: float) -> int:
-        """The largest threshold that a window of this width may have, which must be some use."""
+        """Return the largest threshold for a window of this width,
+        refused if it teaches nothing.
+        """
         odds = window * exact.exp(exact.checked_epsilon(epsilon))
         inside = exact.floor_threshold(odds / (odds + self.others))
         if not self._learns(window, inside):
@@ -57,7 +59,7 @@ class WindowedResponse(IntegerReports):
         return inside
 
     def checked_inside(self, window: int, inside: object) -> int:
-        """A threshold from a contract, which must be some use."""
+        """Return a contract's threshold, refused if it teaches nothing."""
         threshold = exact.checked_threshold("inside", inside)
         self._require_use(window, threshold)
         return threshold
@@ -83,11 +85,11 @@ class WindowedResponse(IntegerReports):
 
     @functools.cached_property
     def epsilon(self) -> float:
-        """An output inside the window over one outside."""
+        """The exact loss: an output inside the window against one outside."""
         return exact.worst_log_ratio([self.exact_inside / self.exact_outside])
 
     def blanket(self) -> Blanket:
-        """The blanket of the two ends, whose windows share least."""
+        """Return the blanket of the two ends, whose windows share least."""
         one, odds = Fraction(1), self.exact_inside / self.exact_outside
         alone = min(self.window, self.others)
         return Blanket.from_pairs(
@@ -110,7 +112,7 @@ class WindowedResponse(IntegerReports):
         return self.exact_inside if near else self.exact_outside
 
     def log_likelihood_ratio(self, reports: Reports, first: object, second: object) -> Vector:
-        """A report is likelier by epsilon under the value in whose window it lies alone."""
+        """Return +epsilon, -epsilon or 0, by the windows that each report lies in."""
         outputs = from_little_endian(reports)
         windows = ((self.code(value), self.code(value) + self.window) for value in (first, second))
         near = [(outputs >= start) & (outputs < end) for start, end in windows]
@@ -121,7 +123,7 @@ class WindowedResponse(IntegerReports):
         return self.draw_near(self.code(value), draws)
 
     def draw_near(self, position: int, draws: Draws) -> bytes:
-        """coin(inside): x + below(window); otherwise below(D - 1), skipping the window."""
+        """Draw coin(inside): x + below(window); otherwise below(D - 1), skipping the window."""
         if draws.coin(self.inside):
             output = position + draws.below(self.window)
         else:
@@ -142,7 +144,7 @@ class WindowedResponse(IntegerReports):
 
     @functools.cached_property
     def line(self) -> tuple[Fraction, Fraction]:
-        """E(y | x) = A + B x."""
+        """The line A + B x that is the mean of an output given the position x."""
         gain = self.exact_inside - self.exact_outside
         everything = Fraction(self.alphabet * (self.alphabet - 1), 2)
         within = Fraction(self.window * (self.window - 1), 2)

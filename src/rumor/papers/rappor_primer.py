@@ -36,7 +36,7 @@ def stages(parameters: Parameters, trials: int, seed: int) -> Numbers:
     rappor = _example()
     bits = int.from_bytes(rappor.bloom.filter("68", cohort=0), "little")
     first, second = parameters["seeds"]
-    permanent = rappor.noise.settle(bits, 256, StreamDraws(rumor.Seeded(first).stream()))
+    permanent = rappor.noise.draw_permanent(bits, 256, StreamDraws(rumor.Seeded(first).stream()))
     report = rappor.noise.report(permanent, 256, StreamDraws(rumor.Seeded(second).stream()))
     found: dict[str, list[float]] = {
         "bits in the report": [float(report.bit_count())],
@@ -54,7 +54,7 @@ def example(parameters: Parameters, trials: int, seed: int) -> Numbers:
     draws = StreamDraws(rumor.Seeded(seed).stream())
     found: dict[str, list[float]] = {}
     for _ in range(trials):
-        permanent = rappor.noise.settle(bits, 256, draws)
+        permanent = rappor.noise.draw_permanent(bits, 256, draws)
         report = rappor.noise.report(permanent, 256, draws)
         found.setdefault("bits in the filter", []).append(bits.bit_count())
         found.setdefault("permanent bits", []).append(permanent.bit_count())

@@ -1,1 +1,1 @@
-"""What an answer is, whatever its kind: estimates, views, intervals, tables and charts."""
+"""Results of every kind: estimates, views, intervals, tables and charts."""

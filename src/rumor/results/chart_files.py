@@ -1,9 +1,9 @@
-"""A chart as a file: HTML, PNG or SVG that can be handed on.
+"""Chart files: HTML, PNG or SVG that can be handed on.
 
-What stands in a chart was written by others: labels, words, names of kept columns. So no file
-may run it. In HTML the chart is data, every character that could end it is escaped, and the
-file's content policy admits one script, its own, by its hash: nothing else in the file runs,
-nothing is evaluated, and nothing is loaded from anywhere.
+The texts in a chart were written by others: labels, words, names of public columns. So no file
+may run them. In HTML the chart is data, every character that could end it is escaped, and the
+file's content policy admits one script, its own, by its hash: no other script runs, nothing is
+evaluated, and nothing is loaded from anywhere.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from rumor.core.plain_text import drawable
 FORMATS = (".html", ".png", ".svg")
 
 POLICY = "default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'unsafe-inline'"
-"""What a page without scripts needs."""
+"""The content policy of a page without scripts."""
 
 # Expressions are interpreted, never compiled ("ast"), so no policy need allow evaluation. The
 # menu offers pictures only: its other entries write the data into pages of their own.
@@ -38,10 +38,10 @@ _ESCAPED = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 
 
 class Chart(Protocol):
-    """What can say itself as a Vega-Lite specification: a chart of altair."""
+    """An object with a Vega-Lite specification, such as a chart of altair."""
 
     def to_dict(self) -> dict[str, Any]:
-        """The specification."""
+        """Return the specification."""
         ...
 
 
@@ -49,14 +49,14 @@ C = TypeVar("C", bound=Chart)
 
 
 def checked_chart_path(path: PathLike) -> str:
-    """Where a chart may be written, or the sentence that names the formats."""
+    """Return the path of a chart file, or raise an error that names the formats."""
     if Path(path).suffix.lower() not in FORMATS:
         raise InputError(f"a chart's file must end in {', '.join(FORMATS)}; got {str(path)!r}")
     return str(path)
 
 
-def saved(chart: C, path: PathLike | None) -> C:
-    """The chart itself, written to a file first where one is named."""
+def save_if_named(chart: C, path: PathLike | None) -> C:
+    """Return the chart, written to `path` first if there is one."""
     if path is not None:
         save_chart(chart, path)
     return chart
@@ -78,20 +78,20 @@ def save_chart(chart: Chart, path: PathLike) -> None:
 
 
 def chart_svg(chart: Chart) -> str:
-    """A chart as SVG text, to stand in a page of its own without any script."""
+    """Return a chart as SVG text, to stand in a page of its own without any script."""
     import vl_convert
 
     return str(vl_convert.vegalite_to_svg(specification(chart)))
 
 
 def specification(chart: Chart) -> dict[str, Any]:
-    """A chart's Vega-Lite specification, without what no picture can hold."""
+    """Return a chart's Vega-Lite specification, without anything that cannot be drawn."""
     found: dict[str, Any] = fit_to_draw(chart.to_dict())
     return found
 
 
 def fit_to_draw(part: Any) -> Any:
-    """A part of a specification without characters and numbers that cannot be drawn."""
+    """Return a part of a specification without characters and numbers that cannot be drawn."""
     if isinstance(part, str):
         return drawable(part)
     if isinstance(part, Mapping):
@@ -102,7 +102,7 @@ def fit_to_draw(part: Any) -> Any:
 
 
 def chart_page(spec: dict[str, Any]) -> str:
-    """A specification as a page of its own."""
+    """Return a specification as an HTML page of its own."""
     script, proof = _script()
     title = spec.get("title", "Chart")
     name = title.get("text", "Chart") if isinstance(title, dict) else title
@@ -122,13 +122,13 @@ def chart_page(spec: dict[str, Any]) -> str:
 
 
 def _in_script(data: object) -> str:
-    """JSON that no script element ends in, whatever it says."""
+    """Return JSON that no script element ends in, whatever its texts are."""
     return json.dumps(data, ensure_ascii=False, allow_nan=False).translate(_ESCAPED)
 
 
 @functools.cache
 def _script() -> tuple[str, str]:
-    """Vega with the lines that draw, and the hash by which the policy knows it."""
+    """Return Vega with the lines that draw, and the hash by which the policy admits them."""
     import vl_convert
 
     script = str(vl_convert.javascript_bundle(_DRAW))

@@ -1,11 +1,8 @@
-"""The colours of pictures: those of the pages where a page has such a thing (base.css).
+"""Parts of charts: colours, points with intervals, a known truth, panels and a frame.
 
-Told apart by everyone, colour-blind readers and black-and-white printers included: an estimate is
-light, its interval dark, a truth or a change orange.
-
-What several charts share: a point with its interval on a range, a known truth, a frame.
-
-Numbers around zero as a picture: points with intervals in panels, and the line of nothing.
+The colours are those of the pages (base.css). Everyone can tell them apart, colour-blind readers
+and black-and-white printers included: an estimate is light, its interval dark, a truth or a change
+orange.
 """
 
 from __future__ import annotations
@@ -20,23 +17,23 @@ LINE = "#1d5a96"
 BAR = "#9ecae9"
 TRUTH = "#d9480f"
 TILES = (BAR, "#ffd8a8", "#b2dfb0", "#d0bfff", "#ffc9c9", "#dee2e6")
-"""Of areas side by side, which are told apart by their labels as well."""
+"""Colours of areas side by side, which their labels tell apart as well."""
 SERIES = (LINE, TRUTH, "#2b8a3e", "#7048a8", "#8a6d1d", "#0b8a9c", "#b0306a", "#666666")
-"""Of lines in one picture."""
+"""Colours of lines in one chart."""
 
 
 C = TypeVar("C", alt.HConcatChart, alt.VConcatChart)
 
 
-def framed(panels: C, title: str, facts: Sequence[str]) -> C:
-    """Panels under one title, on white: all that a picture of several panels has around it."""
+def frame_panels(panels: C, title: str, facts: Sequence[str]) -> C:
+    """Return `panels` under one title, on white."""
     framed: Any = panels.properties(title=alt.Title(title, subtitle=list(facts)))
     framed = framed.configure(background="white", padding=12).configure_view(stroke=None)
     return cast("C", framed)
 
 
 def base_chart(data: Sequence[Mapping[str, object]]) -> alt.Chart:
-    """A row for each value, in the order given."""
+    """Return a chart with a row for each value, in the order given."""
     names = [str(row["value"]) for row in data]
     axis = alt.Y("value:N", sort=names, title=None, axis=alt.Axis(labelLimit=220))
     return alt.Chart(alt.InlineData(values=list(data))).encode(y=axis)
@@ -49,7 +46,7 @@ def points(
     ends: Sequence[float],
     truth: bool,
 ) -> list[alt.Chart]:
-    """Points with their intervals on a range, and the truth where it is known."""
+    """Return points with their intervals on a range, and the truth if it is known."""
     base, scale = base_chart(data), alt.Scale(domain=list(ends), nice=False)
     layers = [
         base.mark_rule(color=LINE, strokeWidth=1.6).encode(
@@ -63,7 +60,7 @@ def points(
 
 
 def diamonds(base: alt.Chart) -> alt.Chart:
-    """The truth."""
+    """Return the mark of the truth: orange diamonds."""
     mark = base.mark_point(shape="diamond", color=TRUTH, size=60, filled=True, opacity=1)
     truth: alt.Chart = mark.encode(x=alt.X("truth:Q"))
     return truth
@@ -75,7 +72,7 @@ _MAX_PANELS = 24
 def around_zero(
     rows: Sequence[Mapping[str, Any]], axis: str, title: str, facts: Sequence[str]
 ) -> alt.FacetChart:
-    """Panels with a line where there is nothing."""
+    """Return panels with a line at 0."""
     return panels(rows, axis, title, facts, zero=True)
 
 
@@ -86,7 +83,9 @@ def panels(
     facts: Sequence[str],
     zero: bool = False,
 ) -> alt.FacetChart:
-    """Rows of panel, name, point, low and high; the first panels of many."""
+    """Return a chart of rows with panel, name, point, low and
+    high; only the first of many panels.
+    """
     titles = list(dict.fromkeys(row["panel"] for row in rows))
     shown = set(titles[:_MAX_PANELS])
     kept = [{**row, "zero": 0.0} for row in rows if row["panel"] in shown]

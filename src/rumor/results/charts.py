@@ -1,4 +1,4 @@
-"""Pictures of estimates: bars with intervals, as HTML, PNG or SVG, without a network."""
+"""Charts of estimates: bars with intervals, as HTML, PNG or SVG, without a network."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rumor.core.plain_text import one_line, percent
 from rumor.results.chart_files import chart_svg as chart_svg
 from rumor.results.chart_files import checked_chart_path as checked_chart_path
 from rumor.results.chart_files import save_chart as save_chart
-from rumor.results.chart_files import saved as saved
+from rumor.results.chart_files import save_if_named as save_if_named
 from rumor.results.chart_parts import BAR, INK, LINE, TRUTH
 from rumor.results.estimate import Estimate
 from rumor.results.intervals import Bounds
@@ -36,11 +36,14 @@ def frequency_chart(
     title: str | None = None,
     truth: Vector | None = None,
 ) -> alt.LayerChart:
-    """The most frequent values as bars with their intervals, and the truth where it is known."""
+    """Return the most frequent values as bars with their intervals, and the known truth."""
     view = (view or View()).on_screen()
-    order = estimate.listed(view)
+    order = estimate.row_indices(view)
     left_out = len(estimate.values) - len(order)
-    subtitle = [f"{estimate.reports:,} reports, {how_made(estimate, view)}", estimate.covers(view)]
+    subtitle = [
+        f"{estimate.reports:,} reports, {how_made(estimate, view)}",
+        estimate.coverage_sentence(view),
+    ]
     subtitle += estimate.notes
     if left_out:
         subtitle.append(f"the {left_out:,} least frequent values are not shown")
@@ -53,7 +56,7 @@ def frequency_chart(
 
 
 def how_made(estimate: Estimate, view: View) -> str:
-    """How the estimates were made and what the lines mean."""
+    """Return a sentence about the method of the estimates and the meaning of the lines."""
     return (
         f"epsilon {estimate.epsilon:.3g} each; method {estimate.method}; "
         f"lines are {percent(view.level)} intervals of the {view.of}"
@@ -67,7 +70,7 @@ def strata_chart(
     *,
     title: str | None = None,
 ) -> alt.FacetChart:
-    """The same values side by side in every stratum, all on one scale."""
+    """Return the values of every group side by side, all on one scale."""
     view = (view or View()).on_screen()
     shown = sorted(estimates.items(), key=lambda item: -item[1].reports)[:_MAX_FACETS]
     total = sum(estimate.reports for _, estimate in shown)
@@ -92,7 +95,10 @@ def strata_chart(
     ]
     first = shown[0][1]
     left_out = len(estimates) - len(shown)
-    subtitle = [f"by {by}; {total:,} reports, {how_made(first, view)}", first.covers(view)]
+    subtitle = [
+        f"by {by}; {total:,} reports, {how_made(first, view)}",
+        first.coverage_sentence(view),
+    ]
     subtitle += first.notes
     if left_out:
         subtitle.append(f"{left_out:,} smaller groups are not shown")
@@ -122,7 +128,7 @@ def _rows(
 def _layers(
     data: Sequence[Mapping[str, object]], values: list[str], truth: bool, ticks: int = 6
 ) -> alt.LayerChart:
-    """Bars, then intervals, then the truth, over one row for each value."""
+    """Return bars, then intervals, then the truth, over one row for each value."""
     names = list(_NAMES) if truth else list(_NAMES)[:2]
     color = alt.Color(
         "part:N",

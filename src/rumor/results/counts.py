@@ -42,14 +42,14 @@ _REACH = 7.0  # standard deviations of a binomial outside of which nothing is su
 
 @dataclass(frozen=True)
 class CountColumns:
-    """Counts of some values, with trials and rates of their own each."""
+    """Counts of some values, each with its own trials and rates."""
 
     counts: Vector
     trials: Vector
     miss: Vector
     gain: Vector
     reports: float | None
-    """The reports that trials are a random part of, where they are."""
+    """The number of reports that the trials are a random part of; None if they are all."""
 
     @classmethod
     def of(cls, items: ItemCounts, rows: Rows) -> CountColumns:
@@ -67,7 +67,7 @@ class CountColumns:
 
 @dataclass(frozen=True)
 class ExactIntervals:
-    """Intervals that cover at least as often as they say, whatever the count (Clopper-Pearson).
+    """Intervals that cover at least as often as their level, whatever the count (Clopper-Pearson).
 
     For people drawn from a population, where a count is exactly binomial.
     """
@@ -75,7 +75,7 @@ class ExactIntervals:
     items: ItemCounts
 
     def bounds(self, z: float, of: Target) -> Bounds:
-        """The same chance of a miss on both sides of every value."""
+        """Return the ends with equal tails on both sides of every value."""
         return self.tails(np.arange(self.items.counts.size), self._alike(z), of)
 
     def _alike(self, z: float) -> Tails:
@@ -103,7 +103,9 @@ class ExactIntervals:
 
     @property
     def within(self) -> Bounds:
-        """What a report that does not support a value adds to its frequency, and one that does."""
+        """The contributions to a value's frequency of a report
+        without support and of one with it.
+        """
         columns = self._columns
         nothing = np.zeros(columns.counts.size)
         return columns.frequency(nothing), columns.frequency(nothing + 1)
@@ -113,7 +115,7 @@ class ExactIntervals:
         return CountColumns.of(self.items, np.arange(self.items.counts.size))
 
     def tails(self, rows: Rows, tails: Tails, of: Target) -> Bounds:
-        """Quantiles of beta laws, as frequencies."""
+        """Return quantiles of beta distributions, as frequencies."""
         if of != "population":
             raise InputError(
                 f'exact intervals are of the "population" only; got {format_value(of)}'
@@ -126,7 +128,7 @@ class ExactIntervals:
         low, high = binomial_ends(items.counts, items.trials, half)
         fewest, most = binomial_ends(items.trials, np.full(rows.size, items.reports), half)
         seen = items.trials / items.reports
-        # The gain is that of as many trials as were seen: fewer tell of a smaller frequency.
+        # The gain is for the trials that were seen: with fewer trials the frequency is smaller.
         low, high = items.frequency(low), items.frequency(high)
         return (
             low * np.where(low > 0, fewest, most) / seen,
@@ -147,7 +149,7 @@ class ExactIntervals:
             trials = np.maximum(items.trials, 1.0)
             least, most = counts_again(items.counts, trials, tail)
             return items.frequency(least / trials), items.frequency(most / trials)
-        # Supporting less other reports of the block, each of them a part of all reports.
+        # The difference of supporting and other reports of the block, both out of all reports.
         reports = np.full(items.counts.size, items.reports)
         least, most = counts_again(items.counts, reports, tail / 2)
         fewest, others = counts_again(items.trials - items.counts, reports, tail / 2)
@@ -162,7 +164,7 @@ class ExactIntervals:
 
 
 def binomial_ends(counts: Vector, trials: Vector, tails: Tails) -> Bounds:
-    """The chances of success at which a count this large, or this small, is that rare."""
+    """Return the chances of success at which a count this large, or this small, is that rare."""
     return success_ends(counts, trials, tails.lower, tails.upper)
 
 
@@ -208,7 +210,7 @@ def _quantile(trials: Vector, chance: Vector, tail: float) -> Vector:
 def _first_whole(accepts: Callable[[Vector], Mask], start: Vector, end: Vector) -> Vector:
     """Return the first whole number from `start` on that is accepted, as all after it are.
 
-    `end` where none before it is.
+    It is `end` if no number before `end` is accepted.
     """
     low, high = start - 1, end
     while (high - low > 1).any():
@@ -275,7 +277,7 @@ class CountIntervals:
         return self._stretched(ends, np.arange(size), Tails.alike(tail, tail, size), of)
 
     def tails(self, rows: Rows, tails: Tails, of: Target) -> Bounds:
-        """Return the binomial's ends; for counts that are no binomials, those of `bounds`."""
+        """Return the binomial's ends; for counts that are not binomial, those of `bounds`."""
         if of == "population" and self.exact.items.reports is None:
             return self.exact.tails(rows, tails, of)
         return self._stretched(self.score.tails(rows, tails, of), rows, tails, of)
@@ -285,7 +287,7 @@ class CountIntervals:
         return self.exact.redrawn(tail)
 
     def _stretched(self, ends: Bounds, rows: Rows, tails: Tails, of: Target) -> Bounds:
-        """Stretch the ends of rows whose count is small to hold the exact ones."""
+        """Return the ends, stretched to hold the exact ones in rows whose count is small."""
         at = np.flatnonzero(self._is_few(rows, of))
         if not at.size:
             return ends

@@ -1,4 +1,4 @@
-"""Estimates: the answer, and how far it can be trusted.
+"""Estimates of frequencies: the answer, and how far it can be trusted.
 
 Three things stay apart: `frequency` is the method's answer; `unbiased` and `stderr` are
 the linear estimate and its standard error; `interval` is a confidence interval and says
@@ -38,7 +38,7 @@ from rumor.results.rows import Column
 from rumor.results.selection import RankedRows, first_tail, prefix_tails, rank_tails, ranked, ranks
 from rumor.results.shares import Groups, Share, group_share, members_of
 from rumor.results.smallest_share import POWER, RareCount
-from rumor.results.view import View, Wishes, viewed
+from rumor.results.view import View, ViewOptions, make_view
 
 if TYPE_CHECKING:
     import altair as alt
@@ -58,7 +58,7 @@ class Estimate(RankedRows):
     exact: Intervals | None = field(default=None, repr=False)
     groups: Groups | None = field(default=None, repr=False)
     rare: RareCount | None = field(default=None, repr=False)
-    """The count of a value that hardly anybody holds, where counts are binomial."""
+    """The count of a value that hardly anybody holds; None if counts are not binomial."""
 
     def interval(
         self,
@@ -68,14 +68,14 @@ class Estimate(RankedRows):
         simultaneous: bool = False,
         exact: bool = False,
     ) -> Bounds:
-        """Lower and upper ends of a confidence interval for a value named in advance.
+        """Return both ends of a confidence interval for a value named in advance.
 
-        Of the "population" that the people were drawn from, or of these "people" (the
+        The target is the "population" that the people were drawn from, or these "people" (the
         noise of the mechanism alone). Each value's interval covers with the level given;
-        when `simultaneous`, all of them at once do. Of the values that come out on top, fewer
-        are covered than that: tables and charts, which show those, widen their intervals
+        when `simultaneous`, all of them at once do. For the values that come out on top, coverage
+        is lower: tables and charts, which show those, widen their intervals
         (rumor.results.selection). Small counts have exact intervals (rumor.results.counts);
-        when `exact`, all have (Clopper and Pearson): they cover at least as often as they say,
+        when `exact`, all have (Clopper and Pearson): they cover at least as often as their level,
         and are wider. Ends are clipped to [0, 1] and, where the method's answer lies outside,
         stretched to contain it.
         """
@@ -90,7 +90,7 @@ class Estimate(RankedRows):
         return self._stretched(way.tails(everything, tails, target))
 
     def bounds(self, rows: Sequence[int], view: View, *, chosen_by_others: bool = False) -> Bounds:
-        """Ends of these rows as the view covers them.
+        """Return the ends of `rows` with the coverage that `view` asks for.
 
         In the order of the estimate, rows are covered as rows that were chosen for coming
         first; `chosen_by_others`, as rows that another estimate put into this order.
@@ -106,14 +106,16 @@ class Estimate(RankedRows):
         return self._stretched(self.intervals.tails(places, tails, view.target), places)
 
     def _tails(self, rows: Rows, view: View) -> Tails:
-        """By rank."""
+        """Return the tails of `rows` by their rank."""
         order = ranked(self.frequency, self.unbiased)
         tails = rank_tails(view.level, order, self.unbiased, self.stderr, self.intervals.redrawn)
         at = ranks(order, rows)
         return Tails(tails.lower[at], tails.upper[at])
 
     def _stretched(self, ends: Bounds, rows: Rows | slice = slice(None)) -> Bounds:
-        """Cut at 0 and 1, with a little left next to them, and stretched to contain the answer."""
+        """Return ends cut at 0 and 1, with a little left next to
+        them, stretched to hold the answer.
+        """
         reach = 2 * np.nan_to_num(self.stderr[rows], nan=0.0, posinf=1.0)
         # Reports that all agree show no error; how long their interval is says what there is.
         reach = np.where(reach > 0, reach, np.nan_to_num(ends[1] - ends[0], nan=0.0, posinf=1.0))
@@ -124,9 +126,9 @@ class Estimate(RankedRows):
     def share(
         self, values: Iterable[int | str], level: float = CONFIDENCE, *, of: str = "population"
     ) -> Share:
-        """The share of these values together, unbiased, with its interval.
+        """Return the share of these values together, unbiased, with its interval.
 
-        The rows of a table may not be added up: a method that draws rare values towards each
+        The rows of a table may not be added up: a method that shrinks rare values towards each
         other overstates the sum of many. The values must be named in advance.
         """
         if self.groups is None:
@@ -136,12 +138,12 @@ class Estimate(RankedRows):
         named = [self.values[i] for i in members]
         return group_share(self.groups, members, named, level, checked_target(of))
 
+    @override
     def together(self, values: Sequence[int | str], view: View) -> Share:
-        """Unbiased, as `share` has it."""
         return self.share(values, view.level, of=view.of)
 
     def cells(self, rows: Sequence[int], view: View) -> dict[str, Column]:
-        """Columns: value, frequency, low, high, unbiased, stderr."""
+        """Return the columns value, frequency, low, high, unbiased and stderr."""
         places = np.asarray(rows, dtype=np.intp)
         low, high = self.bounds(rows, view)
         return {
@@ -153,16 +155,16 @@ class Estimate(RankedRows):
             "stderr": self.stderr[places],
         }
 
-    def covers(self, view: View) -> str:
-        """Say which rows the intervals of a view cover, or why there are none."""
+    def coverage_sentence(self, view: View) -> str:
+        """Return which rows the intervals of a view cover, or why there are none."""
         if np.isnan(self.stderr).all():
             return "no intervals: the channel has no inverse, so other shares fit as well"
-        return super().covers(view)
+        return super().coverage_sentence(view)
 
-    def table(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
-        """The most frequent values as text, with their intervals."""
-        seen = viewed(view, wishes).on_screen()
-        order = self.listed(seen)
+    def table(self, view: View | float | None = None, **options: Unpack[ViewOptions]) -> str:
+        """Return the most frequent values as text, with their intervals."""
+        seen = make_view(view, options).on_screen()
+        order = self.row_indices(seen)
         lines = [self._shares(order, seen)]
         lines += rows_left_out(len(self.values) - len(order), "less frequent value")
         return "\n".join([*lines, *self.footer(seen), *self.warnings])
@@ -198,7 +200,7 @@ class Estimate(RankedRows):
     def smallest_shown(self, view: View) -> float | None:
         """Return the smallest share whose interval in this view lies above 0 with power 90%.
 
-        None where there is none, or where counts are not binomial.
+        None if there is no such share, or if counts are not binomial.
         """
         if self.rare is None:
             return None
@@ -210,7 +212,7 @@ class Estimate(RankedRows):
         return self.rare.smallest_share(tail)
 
     def extra_fields(self, view: View) -> dict[str, object]:
-        """The smallest share that the view's intervals tell from zero."""
+        """Return the smallest share that the view's intervals tell from zero."""
         return {"smallest_shown": self.smallest_shown(view)}
 
     def _noise_line(self, view: View) -> list[str]:
@@ -224,14 +226,14 @@ class Estimate(RankedRows):
         ]
 
     _ASIDE: ClassVar[tuple[str, str]] = ("value", "std. error")
-    """What the first and the last column of a table are called."""
+    """The names of the first and the last column of a table."""
 
     def _aside(self, row: int, digits: int) -> str:
-        """The last column of a row."""
+        """Return the last column of a row."""
         return _known(self.stderr[row], percent(self.stderr[row], digits))
 
     def _shares(self, rows: Sequence[int], view: View) -> str:
-        """These rows with their shares, intervals and bars, as text."""
+        """Return these rows with their shares, intervals and bars, as text."""
         low, high = self.bounds(rows, view)
         digits = decimals_for(float(self.stderr[rows].min()))
         full = float(self.frequency[rows].max())
@@ -250,12 +252,12 @@ class Estimate(RankedRows):
         return aligned(head, body, left=(0, 4))
 
     def picture(self, view: View, title: str | None, truth: Vector | None) -> alt.LayerChart:
-        """Bars with intervals."""
+        """Return a chart of bars with intervals."""
         from rumor.results.charts import frequency_chart
 
         return frequency_chart(self, view, title=title, truth=truth)
 
 
 def _known(number: float, text: str) -> str:
-    """Return the `text` of a number, or "none" where there is no number."""
+    """Return the `text` of a number, or "none" for NaN."""
     return "none" if np.isnan(number) else text

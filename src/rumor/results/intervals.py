@@ -52,45 +52,46 @@ _ERFC = (
 
 
 class Intervals(Protocol):
-    """How an estimate makes its intervals."""
+    """The interface of intervals of an estimate's rows."""
 
     def bounds(self, z: float, of: Target) -> Bounds:
-        """Lower and upper ends for a two-sided normal quantile z."""
+        """Return lower and upper ends for a two-sided normal quantile z."""
         ...
 
     def tails(self, rows: Rows, tails: Tails, of: Target) -> Bounds:
-        """Ends of these rows, each missed with a chance of its own on either side."""
+        """Return the ends of `rows`, each missed with the chances of its own `tails`."""
         ...
 
 
 class RankedIntervals(Intervals, Protocol):
-    """Intervals of rows that may be shown because they came out on top."""
+    """Intervals of rows that may be shown because their estimates came out highest."""
 
     def redrawn(self, tail: float) -> Bounds:
         """Return between which ends small counts could put their estimates, if drawn again.
 
-        An estimate lies beyond either end with a probability of twice the `tail`. Of an estimate
-        that is normal nothing is said: its lower end is infinite, its upper one minus infinity.
+        An estimate lies beyond either end with a probability of twice the `tail`. For a normal
+        estimate the lower end is infinite and the upper one minus infinity: no statement is made.
         """
         ...
 
 
 def checked_level(level: object) -> float:
-    """A level of confidence, or the sentence that says what one is."""
+    """Return a confidence level, or raise an error that states the rule."""
     if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 < level < 1:
         raise InputError(f"a level must be a number above 0 and below 1; got {format_value(level)}")
     return float(level)
 
 
 def critical_value(level: float, items: int) -> float:
-    """The two-sided normal quantile at this level for one of `items` intervals (Sidak)."""
+    """Return the two-sided normal quantile at this level for one of `items` intervals (Sidak)."""
     return -NormalDist().inv_cdf(each_outside(level, items) / 2)
 
 
 def each_outside(level: float, items: int) -> float:
-    """How often each of `items` intervals may miss, for all of them to hold at this level.
+    """Return the chance with which each of `items` intervals may
+    miss, for all to hold at this level.
 
-    Of none, as of one.
+    No items are taken as one.
     """
     # 1 - level**(1/items), without losing the digits of a tiny tail.
     return float(-np.expm1(np.log(checked_level(level)) / max(items, 1)))
@@ -98,18 +99,20 @@ def each_outside(level: float, items: int) -> float:
 
 @dataclass(frozen=True)
 class Tails:
-    """How often an interval may miss below its lower end and above its upper one, row by row."""
+    """The chances that an interval misses below its lower end
+    and above its upper one, row by row.
+    """
 
     lower: Vector
     upper: Vector
 
     @classmethod
     def alike(cls, lower: float, upper: float, rows: int) -> Tails:
-        """The same for all rows."""
+        """Return `lower` and `upper` for each of `rows` rows."""
         return cls(np.full(rows, lower), np.full(rows, upper))
 
     def quantiles(self) -> Bounds:
-        """Both as normal quantiles."""
+        """Return both tails as normal quantiles."""
         return _quantiles(self.lower), _quantiles(self.upper)
 
 
@@ -120,7 +123,7 @@ def _quantiles(tails: Vector) -> Vector:
 
 
 def simultaneous_tails(level: float, items: int) -> Tails:
-    """For every one of `items` values: all intervals hold at once at this level (Sidak)."""
+    """Return tails with which all intervals of `items` values hold at once (Sidak)."""
     half = each_outside(level, items) / 2
     return Tails.alike(half, half, items)
 
@@ -133,7 +136,9 @@ class ScoreIntervals:
     trials: int
 
     def bounds(self, z: float, of: Target) -> Bounds:
-        """Every f at which the observed mean is not too surprising, searched from its best f."""
+        """Return every f at which the observed mean is not too
+        surprising, searched from its best f.
+        """
         estimate = self.score.excess / self.score.gain
         v0, v1, v2 = self._spread(of)
         scale = self.score.gain * math.sqrt(self.trials)
@@ -148,7 +153,7 @@ class ScoreIntervals:
         return _search(accepts, best, 0.0), _search(accepts, best, 1.0)
 
     def tails(self, rows: Rows, tails: Tails, of: Target) -> Bounds:
-        """The same test, one side at a time."""
+        """Return the ends of `rows` by the score test, each side with its own tail."""
         estimate = self.score.excess[rows] / self.score.gain
         # Some spreads differ by value (a blocked Hadamard matrix), others are one number.
         v0, v1, v2 = (np.broadcast_to(v, self.score.excess.shape)[rows] for v in self._spread(of))
@@ -170,7 +175,7 @@ class ScoreIntervals:
 
 
 def p_value(deviation: Vector, below: Vector, above: Vector) -> Vector:
-    """The probability of a normal deviation that ranks no higher than this one.
+    """Return the probability of a normal deviation that ranks no higher than this one.
 
     All in standard deviations: the observation lies `deviation` from a candidate, and the ends
     of what is possible lie `below` and `above` it. An observation ranks by its likelihood at
@@ -184,14 +189,14 @@ def p_value(deviation: Vector, below: Vector, above: Vector) -> Vector:
 
 
 def _reach(t: Vector, end: Vector) -> Vector:
-    """How far away, towards an end, observations of this t are; infinitely when it is here."""
+    """Return how far away, towards an end, observations of this t are; infinite if it is here."""
     plain = np.sqrt(2 * t)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(plain <= end, plain, end / 2 + t / end)
 
 
 def upper_tail(x: Vector) -> Vector:
-    """The normal probability beyond x >= 0, to a relative error of 1.2e-7.
+    """Return the normal probability beyond x >= 0, to a relative error of 1.2e-7.
 
     Chebyshev's fit of erfc in Numerical Recipes (Press et al., section 6.2). Loading scipy
     for this alone would take half a second.
@@ -206,7 +211,7 @@ def upper_tail(x: Vector) -> Vector:
 
 
 def _search(accepts: Callable[[Vector], Mask], inside: Vector, end: float) -> Vector:
-    """The last accepted frequency on the way from one inside to an end."""
+    """Return the last accepted frequency on the way from one inside to an end."""
     outside = np.full(inside.size, end)
     inside = np.where(accepts(outside), outside, inside)
     for _ in range(_HALVINGS):
@@ -218,25 +223,25 @@ def _search(accepts: Callable[[Vector], Mask], inside: Vector, end: float) -> Ve
 
 @dataclass(frozen=True)
 class NormalIntervals:
-    """Estimate plus or minus z standard errors, where only those are known."""
+    """Estimate plus or minus z standard errors, if only those are known."""
 
     center: Vector
     stderr: Vector
-    """Of the population."""
+    """The standard errors for the population."""
     people: Vector | None = None
-    """The standard errors of these people's own values, where they are known."""
+    """The standard errors for these people's own values; None if not known."""
 
     def bounds(self, z: float, of: Target) -> Bounds:
-        """The plain interval; infinite where nothing is known."""
+        """Return the plain interval; infinite if nothing is known."""
         stderr = self._stderr(of)
         return self.center - z * stderr, self.center + z * stderr
 
     def tails(self, rows: Rows, tails: Tails, of: Target) -> Bounds:
-        """As many standard errors on either side as its tail takes."""
+        """Return ends at as many standard errors on either side as the tails take."""
         return normal_ends(self.center[rows], self._stderr(of)[rows], tails)
 
     def redrawn(self, tail: float) -> Bounds:
-        """Return nothing: all are normal."""
+        """Return no statement, since all estimates are normal."""
         return np.full(self.center.size, np.inf), np.full(self.center.size, -np.inf)
 
     def _stderr(self, of: Target) -> Vector:
@@ -251,7 +256,7 @@ class NormalIntervals:
 
 @dataclass(frozen=True)
 class FoundIntervals(NormalIntervals):
-    """Normal intervals of values that are shown where a test found them.
+    """Normal intervals of values that are shown because a test found them.
 
     The lower end of such a value is far out in a tail, where noise is no longer normal: few heavy
     values that are not looked for reach a few counts by far. `tested` is the standard error at
@@ -262,7 +267,7 @@ class FoundIntervals(NormalIntervals):
     tested: Vector = field(kw_only=True)
 
     def tails(self, rows: Rows, tails: Tails, of: Target) -> Bounds:
-        """As many standard errors on either side as its tail takes."""
+        """Return ends at as many standard errors on either side as the tails take."""
         stderr, (below, above) = self._stderr(of)[rows], tails.quantiles()
         center = self.center[rows]
         low = center - below * np.maximum(stderr, self.tested[rows])
@@ -282,7 +287,7 @@ def stderr_of_test(center: Vector, p_value: Vector, least: float) -> Vector:
 
 
 def normal_ends(center: Vector, stderr: Vector, tails: Tails) -> Bounds:
-    """A normal estimate less and plus the quantiles of its tails."""
+    """Return a normal estimate less and plus the quantiles of its tails."""
     below, above = tails.quantiles()
     return np.asarray(center - below * stderr), np.asarray(center + above * stderr)
 

@@ -1,4 +1,4 @@
-"""Intervals of true shares where reports tell of kept things alone (rumor.mechanisms.cap_sampling).
+"""Intervals of true shares from reports of kept things alone (rumor.mechanisms.cap_sampling).
 
 With g the kept share of a thing, c the cap and D the number of things, a person above the cap
 keeps each thing with a chance of at least k = c/D. So the true share f satisfies
@@ -26,7 +26,7 @@ from rumor.results.intervals import Bounds, RankedIntervals, Tails
 
 @dataclass(frozen=True)
 class FullSlots:
-    """The share of slots that are full: at least that of people who reach the cap."""
+    """The share of slots that are full, which bounds the share of people who reach the cap."""
 
     kept: Kept
     share: float
@@ -34,7 +34,8 @@ class FullSlots:
 
     @classmethod
     def of(cls, kept: Kept, hits: float, reports: int, miss: float, gain: float) -> FullSlots:
-        """Estimate from how many things all `reports` show together.
+        """Return the share of full slots, from the number of things
+        that all `reports` show together.
 
         A report shows `kept.shown` things less the dummies among them, so its variance is at most
         the product of the distances from its mean to the ends (Bhatia and Davis 2000). One report
@@ -52,7 +53,7 @@ class FullSlots:
         )
 
     def chance(self, together: int = 1) -> float:
-        """Return the least chance that so many things of a person are kept."""
+        """Return the least chance that `together` things of a person are all kept."""
         return math.comb(self.kept.cap, together) / math.comb(self.kept.total, together)
 
     def most(self, quantiles: Vector) -> Vector:
@@ -74,7 +75,7 @@ class FullSlots:
 
 
 @dataclass(frozen=True)
-class ReachingIntervals:
+class TrueShareIntervals:
     """Intervals of true shares, from those of kept shares."""
 
     kept: RankedIntervals
@@ -82,22 +83,24 @@ class ReachingIntervals:
     together: int = 1
 
     def bounds(self, z: float, of: Target) -> Bounds:
-        """The lower end of the kept share, and how far the true one may lie above it."""
+        """Return the lower ends of kept shares, and the upper ends of true shares."""
         low, high = self.kept.bounds(z, of)
         return low, self.slots.reach(high, np.full(high.shape, z), self.together)
 
     def tails(self, rows: Rows, tails: Tails, of: Target) -> Bounds:
-        """The same of these rows."""
+        """Return the ends of `rows`: the lower of kept shares, the upper of true shares."""
         low, high = self.kept.tails(rows, tails, of)
         return low, self.slots.reach(high, tails.quantiles()[1], self.together)
 
     def redrawn(self, tail: float) -> Bounds:
-        """Return those of kept shares, which decide about the order of rows."""
+        """Return the ends of kept shares, which decide the order of rows."""
         return self.kept.redrawn(tail)
 
 
-def reaching(ends: RankedIntervals, slots: FullSlots | None, together: int = 1) -> RankedIntervals:
-    """Return intervals of true shares where a contract takes people above the cap."""
+def true_share_intervals(
+    ends: RankedIntervals, slots: FullSlots | None, together: int = 1
+) -> RankedIntervals:
+    """Return intervals of true shares if the contract accepts people above the cap, else `ends`."""
     if slots is None or not slots.kept.may_exceed:
         return ends
-    return ReachingIntervals(ends, slots, together)
+    return TrueShareIntervals(ends, slots, together)

@@ -17,9 +17,9 @@ _NAME = "text-align:left;padding:0.15em 0.7em"
 
 
 def notebook_html(estimate: Tabular) -> str:
-    """A chart and a table; where charts cannot be drawn, the table alone."""
+    """Return a chart and a table; the table alone if charts cannot be drawn."""
     view = View().on_screen()
-    rows = estimate.listed(view)
+    rows = estimate.row_indices(view)
     columns = {name: list(column) for name, column in estimate.cells(rows, view).items()}
     head = "".join(_cell("th", name, name) for name in columns)
     body = "".join(
@@ -27,7 +27,7 @@ def notebook_html(estimate: Tabular) -> str:
         for row in zip(*columns.values(), strict=True)
     )
     notes = f"{estimate.reports:,} reports, epsilon {estimate.epsilon:.4g} each; " + (
-        f"method {estimate.method}. {estimate.covers(view)}"
+        f"method {estimate.method}. {estimate.coverage_sentence(view)}"
     )
     return (
         f"<div>{_picture(estimate, view)}<table><thead><tr>{head}</tr></thead>"
@@ -36,7 +36,7 @@ def notebook_html(estimate: Tabular) -> str:
 
 
 def _picture(estimate: Tabular, view: View) -> str:
-    """As an image of its own, so that nothing in it meets the notebook's page."""
+    """Return the chart as an image of its own, so that nothing in it meets the notebook's page."""
     try:
         from rumor.results.chart_files import chart_svg
 

@@ -1,4 +1,4 @@
-"""What every estimate can be turned into: rows as Arrow, CSV, plain data and text."""
+"""Tabular estimates: rows as Arrow, CSV, plain data and text."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumor.core.checks import nearest
+from rumor.core.deprecation import old_names
 from rumor.core.errors import InputError
 from rumor.core.extras import explain_missing_extra, import_optional
 from rumor.core.files import PathLike
@@ -19,7 +20,7 @@ from rumor.core.plain_text import percent, wrapped
 from rumor.core.types import Vector
 from rumor.results.shares import Share
 from rumor.results.view import ROWS_SHOWN as ROWS_SHOWN
-from rumor.results.view import Order, View, Wishes, viewed
+from rumor.results.view import Order, View, ViewOptions, make_view
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,17 +28,17 @@ if TYPE_CHECKING:
 Columns = dict[str, list[object]]
 
 TARGETS = {"population": "the population", "people": "these respondents"}
-"""What intervals are about, in words."""
+"""The targets of intervals, in words."""
 Column = NDArray[Any] | Sequence[object]
 
 
-# What spreadsheets take for the beginning of a formula, wide forms included.
+# Characters that spreadsheets take for the beginning of a formula, wide forms included.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 _PARTS = re.compile('[,;"\t\r\n]')
 _NUMBER = re.compile(r"[+-]?[0-9]+([.,][0-9]+)?")
 
 
-class Row(dict[str, Any]):
+class EstimateRow(dict[str, Any]):
     """One row of an estimate; its columns are attributes as well."""
 
     def __getattr__(self, name: str) -> Any:
@@ -46,12 +47,12 @@ class Row(dict[str, Any]):
         raise AttributeError(f"the row has no column {name!r}; it has {', '.join(self)}")
 
 
+@old_names(listed="row_indices", covers="coverage_sentence")
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Tabular(abc.ABC):
-    """An estimate as a table: whoever gives the columns has all the other forms.
+    """An estimate as a table: a subclass gives the columns, and all other forms follow.
 
-    Everything takes a `View`, or a level, or what is wished for by name: level, of,
-    simultaneous, rows and order.
+    A method takes a `View`, a level, or options by name: level, of, simultaneous, rows and order.
     """
 
     LISTING: ClassVar[Order] = "given"
@@ -64,24 +65,24 @@ class Tabular(abc.ABC):
     diagnostics: Mapping[str, object] = field(default_factory=dict)
 
     @abc.abstractmethod
-    def listed(self, view: View) -> list[int]:
-        """The indices of the rows of a view, in its order."""
+    def row_indices(self, view: View) -> list[int]:
+        """Return the indices of the rows of a view, in its order."""
 
     @abc.abstractmethod
     def cells(self, rows: Sequence[int], view: View) -> dict[str, Column]:
-        """These rows as columns, with intervals as the view covers them."""
+        """Return `rows` as columns, with intervals that cover them as `view` says."""
 
     @abc.abstractmethod
-    def covers(self, view: View) -> str:
-        """Which rows the intervals of a view cover, in one sentence."""
+    def coverage_sentence(self, view: View) -> str:
+        """Return which rows the intervals of a view cover, in one sentence."""
 
     @abc.abstractmethod
-    def table(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
-        """The estimate as text."""
+    def table(self, view: View | float | None = None, **options: Unpack[ViewOptions]) -> str:
+        """Return the estimate as text."""
 
     @abc.abstractmethod
     def picture(self, view: View, title: str | None, truth: Any) -> Any:
-        """A view of the estimate as a chart, beside the truth where one is known."""
+        """Return a view of the estimate as a chart, beside the truth if it is known."""
 
     def plot(
         self,
@@ -90,81 +91,87 @@ class Tabular(abc.ABC):
         *,
         title: str | None = None,
         truth: Any = None,
-        **wishes: Unpack[Wishes],
+        **options: Unpack[ViewOptions],
     ) -> Any:
-        """The estimate as a chart (Altair's), written to `path` where one is given.
+        """Return the estimate as a chart (Altair's), written to `path` if there is one.
 
-        The end of the path says how: .html, .png or .svg.
+        The suffix of `path` gives the format: .html, .png or .svg.
         """
-        from rumor.results.chart_files import saved
+        from rumor.results.chart_files import save_if_named
 
         with explain_missing_extra("a chart"):
-            return saved(self.picture(viewed(view, wishes), title, truth), path)
+            return save_if_named(self.picture(make_view(view, options), title, truth), path)
 
-    def columns(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> Columns:
-        """The estimate as columns: every value in its order, or the first of the estimate."""
-        filed = viewed(view, wishes).filed(self.LISTING)
-        found = self.cells(self.listed(filed), filed)
+    def columns(self, view: View | float | None = None, **options: Unpack[ViewOptions]) -> Columns:
+        """Return the estimate as columns: every value in its order,
+        or the first of the estimate.
+        """
+        filed = make_view(view, options).for_file(self.LISTING)
+        found = self.cells(self.row_indices(filed), filed)
         return {
             name: column.tolist() if isinstance(column, np.ndarray) else list(column)
             for name, column in found.items()
         }
 
-    def to_arrow(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> pa.Table:
-        """The estimate as an Arrow table."""
+    def to_arrow(
+        self, view: View | float | None = None, **options: Unpack[ViewOptions]
+    ) -> pa.Table:
+        """Return the estimate as an Arrow table."""
         arrow: Any = import_optional("pyarrow", "an Arrow table")
-        return arrow.table(self.columns(view, **wishes))
+        return arrow.table(self.columns(view, **options))
 
-    def to_pandas(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> Any:
-        """The estimate as a pandas DataFrame."""
+    def to_pandas(self, view: View | float | None = None, **options: Unpack[ViewOptions]) -> Any:
+        """Return the estimate as a pandas DataFrame."""
         pandas = import_optional("pandas", "a pandas DataFrame")
-        return pandas.DataFrame(self.columns(view, **wishes))
+        return pandas.DataFrame(self.columns(view, **options))
 
-    def to_polars(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> Any:
-        """The estimate as a Polars DataFrame."""
+    def to_polars(self, view: View | float | None = None, **options: Unpack[ViewOptions]) -> Any:
+        """Return the estimate as a Polars DataFrame."""
         polars = import_optional("polars", "a Polars DataFrame")
-        return polars.DataFrame(self.columns(view, **wishes))
+        return polars.DataFrame(self.columns(view, **options))
 
     def __dataframe__(self, nan_as_null: bool = False, allow_copy: bool = True) -> Any:
-        """The dataframe interchange protocol: any library that speaks it can take the rows."""
+        """Return the dataframe interchange protocol: any library
+        that speaks it can take the rows.
+        """
         return self.to_arrow().__dataframe__(nan_as_null, allow_copy)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """The rows for whoever reads Arrow streams."""
+        """Return the rows as an Arrow stream."""
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
-    def __getitem__(self, name: object) -> Row:
-        """The row of a value that was named in advance; a tuple names the first columns."""
+    def __getitem__(self, name: object) -> EstimateRow:
+        """Return the row of a value that was named in advance; a tuple names the first columns."""
         asked = name if isinstance(name, tuple) else (name,)
         columns = self.columns(View(order="given"))
         heads = list(columns.values())[: len(asked)]
         for place, found in enumerate(zip(*heads, strict=True)):
             if found == asked:
-                return Row((key, column[place]) for key, column in columns.items())
+                return EstimateRow((key, column[place]) for key, column in columns.items())
         known = [str(value) for value in heads[0]]
         raise InputError(f"the estimate has no row of {nearest(str(asked[0]), known)}")
 
-    def __iter__(self) -> Iterator[Row]:
-        """Row by row, in the order of a file."""
+    def __iter__(self) -> Iterator[EstimateRow]:
+        """Yield row by row, in the order of a file."""
         columns = self.columns()
         for row in zip(*columns.values(), strict=True):
-            yield Row(zip(columns, row, strict=True))
+            yield EstimateRow(zip(columns, row, strict=True))
 
     def _repr_html_(self) -> str:
-        """For notebooks: the chart, where charts can be drawn, and the first rows."""
+        """Return the chart, if charts can be drawn, and the first rows, for notebooks."""
         from rumor.results.notebook import notebook_html
 
         return notebook_html(self)
 
-    def to_csv(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
-        """The estimate as CSV text, in full precision."""
-        return csv_text(self.columns(view, **wishes))
+    def to_csv(self, view: View | float | None = None, **options: Unpack[ViewOptions]) -> str:
+        """Return the estimate as CSV text, in full precision."""
+        return csv_text(self.columns(view, **options))
 
     def to_dict(
-        self, view: View | float | None = None, **wishes: Unpack[Wishes]
+        self, view: View | float | None = None, **options: Unpack[ViewOptions]
     ) -> dict[str, object]:
-        """The estimate as plain data for JSON: {"reports": n, "estimates": [...]}."""
-        filed = viewed(view, wishes).filed(self.LISTING)
+        """Return the estimate as plain data for JSON: {"reports": n, "estimates": [...]}."""
+        filed = make_view(view, options).for_file(self.LISTING)
         columns = self.columns(filed)
         return {
             "reports": self.reports,
@@ -174,7 +181,7 @@ class Tabular(abc.ABC):
             "of": filed.of,
             "simultaneous": filed.simultaneous,
             "order": filed.order,
-            "covers": self.covers(filed),
+            "covers": self.coverage_sentence(filed),
             "explanation": [*self.details(filed), *self.warnings],
             **self.extra_fields(filed),
             "diagnostics": dict(self.diagnostics),
@@ -184,14 +191,14 @@ class Tabular(abc.ABC):
         }
 
     def together(self, values: Sequence[int | str], view: View) -> Share:
-        """The share of several values together, where an estimate is of values people hold."""
+        """Return the share of several values together, if an estimate is of values people hold."""
         raise InputError(
             "shares of several values need the counts of a frequency oracle or a channel that can "
             "be inverted; this estimate has none"
         )
 
     def extra_fields(self, view: View) -> dict[str, object]:
-        """Return what there is to say besides the rows, as plain data, at the level of a `view`."""
+        """Return the plain data besides the rows, at the level of a `view`."""
         return {}
 
     def footer(self, view: View) -> list[str]:
@@ -199,7 +206,7 @@ class Tabular(abc.ABC):
         return [
             f"{self.reports:,} reports, epsilon {self.epsilon:.4g} per report; "
             f"method {self.method}; confidence intervals for {TARGETS[view.of]}",
-            self.covers(view),
+            self.coverage_sentence(view),
         ]
 
     def details(self, view: View) -> list[str]:
@@ -208,29 +215,31 @@ class Tabular(abc.ABC):
 
     @property
     def warnings(self) -> list[str]:
-        """Return what went wrong, in sentences; tables always show them."""
+        """The problems of the estimate, in sentences; tables always show them."""
         warning = self.diagnostics.get("warning")
         return [] if warning is None else [f"note: {warning}"]
 
-    def explain(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
-        """Return as text what the footer of a table leaves out (`--explain`)."""
-        return "\n".join(wrapped(line) for line in self.details(viewed(view, wishes).on_screen()))
+    def explain(self, view: View | float | None = None, **options: Unpack[ViewOptions]) -> str:
+        """Return as text the sentences that the footer of a table leaves out (`--explain`)."""
+        return "\n".join(
+            wrapped(line) for line in self.details(make_view(view, options).on_screen())
+        )
 
     def __str__(self) -> str:
         return self.table()
 
 
 def poisoning_line(diagnostics: Mapping[str, object]) -> list[str]:
-    """Return how far fake reports could move an estimate, where `diagnostics` has the bound."""
+    """Return how far fake reports could move an estimate, if `diagnostics` has the bound."""
     bound = diagnostics.get("fake_clients")
     return [str(bound["sentence"])] if isinstance(bound, Mapping) else []
 
 
 def coverage(view: View, values: int, ranked: str, named: str) -> str:
-    """Return what the intervals of a `view` cover, as a sentence.
+    """Return the coverage of the intervals of a `view`, as a sentence.
 
     `ranked` is the sentence's end for rows that are shown because of their estimates; `named` is
-    what a single row is.
+    the word for a single row.
     """
     if view.chosen and not view.simultaneous:
         return ranked.format(level=percent(view.level))
@@ -246,12 +255,12 @@ def all_or_each(view: View, values: int, named: str) -> str:
 
 
 def finite(numbers: Sequence[float] | Vector) -> list[object]:
-    """Numbers as a column, unknown ones as None."""
+    """Return numbers as a column, unknown ones as None."""
     return [float(x) if np.isfinite(x) else None for x in numbers]
 
 
 def csv_text(columns: Columns) -> str:
-    """Columns as CSV text, their names first.
+    """Return columns as CSV text, their names first.
 
     A spreadsheet runs a text that begins like a formula; an apostrophe in front keeps it a text.
     """

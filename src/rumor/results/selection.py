@@ -1,4 +1,4 @@
-"""Rows that are seen because they came out high, and how wide their intervals must be.
+"""Selection-adjusted intervals: rows that are shown because their estimates came out high.
 
 Of D values whose intervals each miss five times in a hundred, those shown first miss far
 more often: they are first because their counts came out high. What has to be paid for that
@@ -37,14 +37,14 @@ from rumor.results.intervals import Bounds, Tails
 from rumor.results.rows import Tabular, coverage
 from rumor.results.view import ROWS_SHOWN, View
 
-# The part of alpha that is spent on telling who could have been among the first.
+# The part of alpha that is spent on finding the values that could have been among the first.
 _SPENT = 0.05
-# What stands for none chosen: a row that would be chosen alone.
+# The number of chosen rows to reckon with if none is chosen: one that would be chosen alone.
 _LONE = 0.25
 
 
 def ranked(frequency: Vector, unbiased: Vector) -> Rows:
-    """The most frequent first; where a method ties values, those that more reports support."""
+    """Return the most frequent first; ties are ordered by the reports that support each value."""
     tie, key = np.nan_to_num(unbiased), np.nan_to_num(frequency)
     return np.lexsort((np.arange(key.size), -tie, -key))
 
@@ -56,9 +56,9 @@ def rank_tails(
     stderr: Vector,
     redrawn: Callable[[float], Bounds] | None = None,
 ) -> Tails:
-    """Tails of the values in this order, which is that of the estimate; the first row's first.
+    """Return the tails of the values in `order`, the order of the estimate, the first row first.
 
-    `redrawn` gives, for a tail, the ends of what small counts could have come out as.
+    `redrawn` returns, for a tail, the ends between which small counts could come out.
     """
     alpha, size = 1 - level, order.size
     spent = alpha * _SPENT
@@ -81,20 +81,26 @@ def first_tail(level: float, size: int) -> float:
 
 
 def prefix_tails(level: float, shown: int, values: int) -> Tails:
-    """Tails of rows whose order something else decided: any value could have been anywhere."""
+    """Return tails of rows in an order that something else decided.
+
+    Any value could have been anywhere in that order.
+    """
     alpha = 1 - level
     place = np.arange(1, shown + 1)
     return Tails(alpha / 2 * np.minimum(place / values, 1.0), np.full(shown, alpha / 2))
 
 
 def split_tails(level: float, rows: int, chosen: float, values: int) -> Tails:
-    """Tails of rows, so many of so many values chosen, for a number chosen for being high."""
+    """Return tails if a rule chose `chosen` of `values` rows by a number for being high."""
     alpha = 1 - level
     return Tails.alike(alpha / 2 * _part(chosen, values), alpha / 2, rows)
 
 
 def both_sided_tails(level: float, rows: int, chosen: int, values: int) -> Tails:
-    """The same for a number that goes with what was chosen, and may err either way."""
+    """Return tails of alpha/2 times `chosen`/`values` on both sides.
+
+    They are for a quantity that the selection did not rank, which may err either way.
+    """
     tail = (1 - level) / 2 * _part(chosen, values)
     return Tails.alike(tail, tail, rows)
 
@@ -104,7 +110,7 @@ def _part(chosen: float, values: int) -> float:
 
 
 def ranks(order: Rows, rows: Sequence[int] | Rows) -> Rows:
-    """The rank, from 0, of each of these rows."""
+    """Return the rank, from 0, of each of these rows."""
     rank = np.empty(order.size, dtype=np.intp)
     rank[order] = np.arange(order.size)
     return rank[np.asarray(rows, dtype=np.intp)]
@@ -115,9 +121,9 @@ class RankedRows(Tabular):
     """A share for each of some values, the most frequent first."""
 
     _COVERED: ClassVar[str]
-    """What intervals of rows in the order of the estimate cover; {level} is the level."""
+    """The coverage of intervals of rows in the order of the estimate; {level} is the level."""
     _NAMED: ClassVar[str]
-    """What a row is, in words."""
+    """The word for a row."""
 
     values: Sequence[int] | Sequence[str]
     frequency: Vector = field(repr=False)
@@ -126,19 +132,19 @@ class RankedRows(Tabular):
 
     @property
     def notes(self) -> list[str]:
-        """Sentences without which the rows would be misread."""
+        """The sentences that a reader needs in order to read the rows correctly."""
         return []
 
     def ranking(self, rows: int | None = ROWS_SHOWN) -> list[int]:
-        """The indices of the most frequent values, the most frequent first."""
+        """Return the indices of the most frequent values, the most frequent first."""
         return [int(i) for i in ranked(self.frequency, self.unbiased)[:rows]]
 
-    def listed(self, view: View) -> list[int]:
-        """The first values in the order of the view."""
+    def row_indices(self, view: View) -> list[int]:
+        """Return the first values in the order of `view`."""
         if view.order == "estimate":
             return self.ranking(view.rows)
         return list(range(len(self.values)))[: view.rows]
 
-    def covers(self, view: View) -> str:
-        """Which rows the intervals of a view cover, in one sentence."""
+    def coverage_sentence(self, view: View) -> str:
+        """Return which rows the intervals of a view cover, in one sentence."""
         return coverage(view, len(self.values), self._COVERED, self._NAMED)

@@ -1,9 +1,9 @@
-"""The share of several values together, estimated as such.
+"""The share of several values together, estimated directly.
 
-The answers of a table may not be added up. A method that knows all values at once draws rare
+The answers of a table may not be added up. A method that knows all values at once shrinks rare
 ones towards each other: each of them is better for it, and their sum is worse, since all
-err in the same direction. So a sum has an estimate of its own, linear and unbiased, and an
-interval by the same test as that of a single value.
+err in one direction. So a sum has an estimate of its own, linear and unbiased, and an
+interval by the test for a single value.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Share:
     of: str
 
     def to_dict(self) -> dict[str, object]:
-        """As plain data for JSON."""
+        """Return the share as plain data for JSON."""
         return {**vars(self), "values": list(self.values)}
 
     def __str__(self) -> str:
@@ -57,35 +57,35 @@ class Share:
 
 
 class Groups(Protocol):
-    """What is known of the share of any group of values."""
+    """The interface for the share of any group of values."""
 
     def score(self, members: Rows) -> tuple[Score, int]:
-        """A mean whose expectation tells the share, and over how many reports it is."""
+        """Return a mean whose expectation gives the share, and its number of reports."""
         ...
 
 
 @dataclass(frozen=True)
 class OracleGroups:
-    """From the tally of a frequency oracle."""
+    """Shares of groups from the tally of a frequency oracle."""
 
     oracle: FrequencyOracle
     tally: Tally
     reports: int
 
     def score(self, members: Rows) -> tuple[Score, int]:
-        """The oracle's own."""
+        """Return the oracle's own score."""
         return self.oracle.group_score(self.tally, self.reports, members), self.reports
 
 
 @dataclass(frozen=True)
 class ChannelGroups:
-    """From counts of the outputs of an explicit channel, and its inverse (outputs by inputs)."""
+    """Shares of groups from counts of a channel's outputs, and its inverse (outputs by inputs)."""
 
     inverse: Vector
     seen: Vector
 
     def score(self, members: Rows) -> tuple[Score, int]:
-        """Every output adds what the inverse gives it; how that varies is observed."""
+        """Return a mean of the inverse's entries for the outputs, whose variance is observed."""
         added, total = self.inverse[:, members].sum(axis=1), float(self.seen.sum())
         mean, square = (float(self.seen @ added**power) / total for power in (1, 2))
         spread: dict[Target, tuple[float | Vector, float, float]] = {
@@ -98,7 +98,7 @@ class ChannelGroups:
 def group_share(
     groups: Groups, members: Rows, values: Sequence[int] | Sequence[str], level: float, of: Target
 ) -> Share:
-    """The share of these members."""
+    """Return the share of `members`."""
     score, reports = groups.score(members)
     if of not in score.spread:
         raise InputError(
@@ -120,7 +120,7 @@ def group_share(
 def few_share_ends(
     score: Score, reports: int, z: float, of: Target = "population"
 ) -> tuple[float, float] | None:
-    """Return ends of a share that few reports tell of; None where they are many.
+    """Return ends of a share if few reports tell of it, else None.
 
     Each report adds to the mean no more than the ends of its `score`.
     """
@@ -141,7 +141,7 @@ def few_share_ends(
 
 
 def members_of(known: Sequence[int] | Sequence[str], asked: object) -> Rows:
-    """The places of some values, each named once, or the sentence that says what is wrong."""
+    """Return the places of the `asked` values, or raise an error: each must be named once."""
     if isinstance(asked, (str, bytes)) or not hasattr(asked, "__iter__"):
         raise InputError(f"a share is of a list of values; got {format_value(asked)}")
     places = {value: i for i, value in enumerate(known)}

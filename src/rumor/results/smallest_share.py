@@ -27,9 +27,9 @@ class RareCount:
 
     trials: float
     miss: float
-    """P(a trial supports the value | nobody holds it)."""
+    """The probability that a trial supports the value if nobody holds it."""
     gain: float
-    """How much larger that probability is where everybody holds it."""
+    """The increase of that probability if everybody holds the value."""
 
     @classmethod
     def noisiest(cls, items: ItemCounts) -> RareCount:
@@ -41,7 +41,7 @@ class RareCount:
 
     @classmethod
     def of_part(cls, reports: int, share: float, miss: float, gain: float) -> RareCount:
-        """Return the count where chance decides which `share` of the reports is about the value.
+        """Return the count if chance decides which `share` of the reports is about the value.
 
         A standard deviation fewer than the mean: power falls faster with fewer trials than it
         grows with more.
@@ -50,9 +50,9 @@ class RareCount:
         return cls(max(mean - math.sqrt(mean * (1 - share)), 0.0), miss, gain)
 
     def smallest_share(self, tail: float, power: float = POWER) -> float | None:
-        """Return the smallest share whose interval with this lower `tail` excludes 0 so often.
+        """Return the smallest share whose interval with this lower `tail` excludes 0 with POWER.
 
-        None where not even a share of 1 would.
+        None if not even a share of 1 has such an interval.
         """
         special = import_optional("scipy.special", "the smallest share of a count")
         count = self._first_above_zero(tail)

@@ -1,4 +1,4 @@
-"""How an answer is to be shown: one small value, from whoever asks down to table and chart."""
+"""Views: how an answer is shown, from the caller's options down to table and chart."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Literal, TypedDict
 
+from rumor.core.deprecation import old_names
 from rumor.core.errors import InputError, format_value
 from rumor.core.exact import CONFIDENCE
 from rumor.core.types import Target, checked_target
@@ -15,8 +16,8 @@ Order = Literal["estimate", "given"]
 ROWS_SHOWN = 20
 
 
-class Wishes(TypedDict, total=False):
-    """What a view may be asked for by name."""
+class ViewOptions(TypedDict, total=False):
+    """The options of a view by name."""
 
     level: float
     of: str
@@ -25,9 +26,10 @@ class Wishes(TypedDict, total=False):
     order: str | None
 
 
+@old_names(filed="for_file")
 @dataclass(frozen=True)
 class View:
-    """Which intervals are shown, of how many rows, in which order.
+    """The intervals to show, with the number and the order of the rows.
 
     The order decides what an interval has to cover. In the order of the "estimate" a row is
     seen because it came out high, and intervals make up for that. In the order "given" every
@@ -58,27 +60,29 @@ class View:
 
     @property
     def target(self) -> Target:
-        """What intervals are about."""
+        """The target of the intervals."""
         return checked_target(self.of)
 
     @property
     def chosen(self) -> bool:
-        """Whether rows are seen because of what came out."""
+        """Whether the rows are shown because of their estimates."""
         return self.order == "estimate" and not self.simultaneous
 
     def on_screen(self) -> View:
-        """For a table or a chart: the first rows of the estimate, unless something else is said."""
+        """Return the view of a table or a chart: by default the first rows of the estimate."""
         return dataclasses.replace(
             self, rows=self.rows or ROWS_SHOWN, order=self.order or "estimate"
         )
 
-    def filed(self, listing: Order) -> View:
-        """For a file: every row in the order of the listing; some rows, those that come first."""
+    def for_file(self, listing: Order) -> View:
+        """Return the view of a file: every row in the order of
+        `listing`; if rows are limited, the first.
+        """
         unsaid = "estimate" if self.rows is not None else listing
         return dataclasses.replace(self, order=self.order or unsaid)
 
 
-def viewed(view: View | float | None, wishes: Wishes) -> View:
-    """A view, or a level alone, with what is wished for by name."""
+def make_view(view: View | float | None, options: ViewOptions) -> View:
+    """Return `view`, or the view of a level, changed by options that were given by name."""
     base = view if isinstance(view, View) else View() if view is None else View(level=view)
-    return dataclasses.replace(base, **wishes)
+    return dataclasses.replace(base, **options)

@@ -22,9 +22,15 @@ from rumor.analysis.trend import line as module
 from rumor.analysis.trend.line import find_change, smooth
 from rumor.core.reports import Mask
 from rumor.core.types import Rows, Vector
-from rumor.estimators.groups import Pooled, Sample, beyond, chi_squared, two_sided
+from rumor.estimators.groups import (
+    PooledSamples,
+    Sample,
+    chi_squared,
+    chi_squared_tail,
+    two_sided_p_value,
+)
 from rumor.estimators.multiple_testing import benjamini_hochberg, holm
-from rumor.estimators.power import Between
+from rumor.estimators.power import PowerPlan
 from rumor.mechanisms import BY_NAME, FrequencyOracle
 
 NORMAL = NormalDist()
@@ -116,7 +122,7 @@ def test_samples_by_hand() -> None:
     np.testing.assert_array_equal(few.few, [True, True, False])
     np.testing.assert_allclose(few.at(np.array([2, 1])).bounds(Z), [low[[2, 1]], high[[2, 1]]])
     np.testing.assert_allclose(
-        two_sided(np.array([0.0, -1.0, 2.5])), 2 * stats.norm.sf([0, 1, 2.5])
+        two_sided_p_value(np.array([0.0, -1.0, 2.5])), 2 * stats.norm.sf([0, 1, 2.5])
     )
 
 
@@ -148,7 +154,7 @@ def test_a_weighted_mean_has_one_score_interval() -> None:
 
 
 def test_sources_have_the_weights_of_the_common_truth() -> None:
-    found = Pooled((ONE, OTHER))
+    found = PooledSamples((ONE, OTHER))
     truth = np.clip(found.mean, 0, 1)
     weights = [1 / variance(one, truth) for one in (ONE, OTHER)]
     own = (weights[0] * ONE.mean + weights[1] * OTHER.mean) / sum(weights)
@@ -161,7 +167,7 @@ def test_sources_have_the_weights_of_the_common_truth() -> None:
     low, high = found.bounds(Z)
     assert ((low < found.mean) & (found.mean < high)).all()
     nothing = Sample.known(np.array([1.0, 2.0]), np.array([math.inf, 0.5]))
-    alone = Pooled((nothing, nothing))
+    alone = PooledSamples((nothing, nothing))
     assert alone.stderr.tolist() == [math.inf, pytest.approx(0.5 / math.sqrt(2))]
     low, high = alone.bounds(Z)
     assert (low[0], high[0]) == (-math.inf, math.inf)
@@ -171,7 +177,7 @@ def test_sources_have_the_weights_of_the_common_truth() -> None:
 def test_a_p_value_takes_both_variances_at_the_common_share() -> None:
     found = Differences.between(ONE, OTHER)
     np.testing.assert_allclose(found.mean, OTHER.mean - ONE.mean)
-    common = np.clip(Pooled((ONE, OTHER)).mean, 0, 1)
+    common = np.clip(PooledSamples((ONE, OTHER)).mean, 0, 1)
     z = found.mean / np.sqrt(variance(ONE, common) + variance(OTHER, common))
     np.testing.assert_allclose(found.p_value, 2 * stats.norm.sf(np.abs(z)))
 
@@ -217,8 +223,8 @@ def test_all_at_once_is_the_quadratic_form_on_the_contrasts() -> None:
     assert found.freedom == 3
     assert found.p_value == pytest.approx(stats.chi2.sf(statistic, 3))
     np.testing.assert_allclose(chi_squared(difference + 7, covariance).statistic, statistic)
-    assert beyond(2.0, 5) == pytest.approx(stats.chi2.sf(2.0, 5))
-    assert beyond(2.0, 0) == 1.0
+    assert chi_squared_tail(2.0, 5) == pytest.approx(stats.chi2.sf(2.0, 5))
+    assert chi_squared_tail(2.0, 0) == 1.0
 
 
 # How often a difference is noticed
@@ -230,7 +236,7 @@ def test_the_power_of_a_plan_is_that_of_its_test(
     start: float, difference: float, rows: int
 ) -> None:
     """The normal law of the difference, beyond the limit of a test at the share in the middle."""
-    between = Between(start, power=0.85, level=0.1, rows=rows)
+    between = PowerPlan(start, power=0.85, level=0.1, rows=rows)
 
     def each(share: float) -> float:
         return 0.4 + 0.7 * share - 0.5 * share**2
@@ -246,7 +252,7 @@ def test_the_power_of_a_plan_is_that_of_its_test(
 def test_the_power_of_a_plan_is_that_of_all_counts() -> None:
     """Two groups as large as planned: the counts at which the test notices, with their chances."""
     oracle, start, difference = rumor.RandomizedResponse(domain=2, epsilon=2.0), 0.3, 0.25
-    between = Between(start)
+    between = PowerPlan(start)
     people = math.ceil(between.people(lambda f: float(oracle.variance(f, 1)), difference))
     counts = np.arange(people + 1)
     gain = oracle.hit - oracle.miss
@@ -267,17 +273,17 @@ def test_differences_that_are_noticed() -> None:
     def each(share: float) -> float:
         return 0.2 + share * (1 - share)
 
-    assert Between(0.3) == Between(0.3, power=0.8, level=0.05, groups=2, deviation=None, rows=1)
-    between = Between(0.3, groups=4)
-    assert between.among(5).rows == 30
+    assert PowerPlan(0.3) == PowerPlan(0.3, power=0.8, level=0.05, groups=2, deviation=None, rows=1)
+    between = PowerPlan(0.3, groups=4)
+    assert between.for_rows(5).rows == 30
     for people in (60.0, 400.0):
         found = between.difference(each, people, 0.7)
         assert between.people(each, found) == pytest.approx(people, rel=1e-6)
         assert between.share_difference(each, people) == pytest.approx(found)
     assert between.difference(each, 2.0, 0.7) == 0.7
     # From a high share downwards it is the mirror image of a low one upwards.
-    assert Between(0.7).share_difference(lambda f: each(1 - f), 200.0) == pytest.approx(
-        Between(0.3).difference(each, 200.0, 0.7)
+    assert PowerPlan(0.7).share_difference(lambda f: each(1 - f), 200.0) == pytest.approx(
+        PowerPlan(0.3).difference(each, 200.0, 0.7)
     )
 
 

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from rumor.analysis.compare.quantities import Differences, Sum, WeightedMean
-from rumor.estimators.groups import Pooled, Sample, chi_squared, two_sided
+from rumor.estimators.groups import PooledSamples, Sample, chi_squared, two_sided_p_value
 from rumor.estimators.multiple_testing import holm
 from rumor.mechanisms import BY_NAME, FrequencyOracle, RandomizedResponse, SubsetSelection
 from rumor.mechanisms.hadamard import HadamardResponse
@@ -55,7 +55,7 @@ def test_where_only_errors_are_known_intervals_are_plain() -> None:
     np.testing.assert_allclose(found.stderr, 0.5)
     np.testing.assert_allclose(found.bounds(2.0), [[0.0, -1.0], [2.0, 1.0]])
     np.testing.assert_allclose(found.p_value, [math.erfc(2 / math.sqrt(2)), 1.0])
-    np.testing.assert_allclose(two_sided(np.array([1.96, -1.96])), 0.05, atol=1e-4)
+    np.testing.assert_allclose(two_sided_p_value(np.array([1.96, -1.96])), 0.05, atol=1e-4)
     picked = first.at(np.array([1]))
     assert (picked.mean[0], picked.stderr[0]) == (5.0, 0.4)
 
@@ -124,7 +124,7 @@ def test_how_often_they_err(oracle: FrequencyOracle, n: tuple[int, int]) -> None
         found = Differences.between(one, other)
         firsts.append((one, other))
         families += int(holm(found.p_value).min() < 0.05)
-        common = np.clip(Pooled((one, other)).mean, 0, 1)
+        common = np.clip(PooledSamples((one, other)).mean, 0, 1)
         common /= common.sum()
         covariance = np.asarray(sum(oracle.covariance(common, size) for size in n))
         overall += int(chi_squared(found.mean, covariance).p_value < 0.05)
@@ -149,12 +149,12 @@ def _rows(samples: list[Sample]) -> Sample:
 
 def test_one_source_is_itself_and_equal_sources_are_their_sum() -> None:
     one = share(8, 10)
-    np.testing.assert_allclose(Pooled([one]).bounds(Z), one.bounds(Z), atol=1e-9)
-    both, whole = Pooled([share(30, 100), share(90, 200)]), share(120, 300)
+    np.testing.assert_allclose(PooledSamples([one]).bounds(Z), one.bounds(Z), atol=1e-9)
+    both, whole = PooledSamples([share(30, 100), share(90, 200)]), share(120, 300)
     np.testing.assert_allclose(both.mean, whole.mean)
     np.testing.assert_allclose(both.bounds(Z), whole.bounds(Z), atol=1e-9)
     # A source with nothing but ends does not take over by dividing by nothing.
-    assert 0.0 < Pooled([share(0, 100), share(30, 100)]).mean[0] < 0.3
+    assert 0.0 < PooledSamples([share(0, 100), share(30, 100)]).mean[0] < 0.3
 
 
 def test_sources_of_different_noise_reach_the_bound() -> None:
@@ -170,7 +170,7 @@ def test_sources_of_different_noise_reach_the_bound() -> None:
         one = oracle.score(np.array([0, size]), size)
         score = replace(one, excess=counts / size - oracle.miss)
         samples.append(Sample.of_score(score, size, "population"))
-    pooled = Pooled(samples)
+    pooled = PooledSamples(samples)
     squares = np.mean((pooled.mean - truth) ** 2) / bound
     together = sum(s.mean * s.reports for s in samples) / sum(sizes)
     plain = np.mean((together - truth) ** 2) / bound

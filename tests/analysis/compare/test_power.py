@@ -12,7 +12,7 @@ from rumor.analysis.compare.quantities import Differences
 from rumor.core.errors import InputError
 from rumor.core.randomness import Seeded
 from rumor.estimators.groups import Sample
-from rumor.estimators.power import Between
+from rumor.estimators.power import PowerPlan
 from rumor.kinds.planning.plan import Plan, make_plan
 from rumor.mechanisms import RandomizedResponse
 
@@ -29,7 +29,7 @@ def test_asked_is_got(start: float, difference: float) -> None:
     def variance(share: float) -> float:
         return float(oracle.variance(share, 1))
 
-    people = math.ceil(Between(start).people(variance, difference))
+    people = math.ceil(PowerPlan(start).people(variance, difference))
     gain = oracle.hit - oracle.miss
     sides = []
     for share in (start, start + difference):
@@ -44,7 +44,7 @@ def test_asked_is_got(start: float, difference: float) -> None:
 
 
 def test_people_and_difference_are_each_others_inverse() -> None:
-    between = Between(0.2, power=0.9)
+    between = PowerPlan(0.2, power=0.9)
 
     def variance(share: float) -> float:
         return 3.0 + share - share**2
@@ -162,10 +162,10 @@ def test_groups_as_large_as_planned_notice_as_often_as_planned(case: str, named:
 def test_a_plan_counts_the_rows_that_compare_prints(given: dict[str, object]) -> None:
     plan = make_plan(users=200, epsilon=2.0, share=0.3, groups=3, **given)  # type: ignore[arg-type]
     mechanism = plan.best.mechanism
-    answers = mechanism.audit.repeated(mechanism.inputs()[0], 50)
+    answers = mechanism.audit.repeat(mechanism.inputs()[0], 50)
     names = ("one", "two", "three")
     groups = {name: mechanism.privatize(answers, random=Seeded(1)) for name in names}
     rows = compare(mechanism, groups).p_value.size
     assert plan.between is not None
-    assert plan.between.among(plan.topic.compared_rows(mechanism)).rows == rows
+    assert plan.between.for_rows(plan.topic.compared_rows(mechanism)).rows == rows
     assert f"in any of the {rows} rows" in " ".join(plan.table().split())

@@ -10,7 +10,7 @@ import pytest
 from rumor.analysis.regress.fit import FittedModel, Likelihoods, _Model, fit
 from rumor.core.errors import InputError
 from rumor.core.types import Vector
-from rumor.estimators.groups import beyond
+from rumor.estimators.groups import chi_squared_tail
 
 NOISE = np.array([[0.8, 0.2], [0.25, 0.75]])
 THREE = np.full((3, 3), 0.15) + 0.55 * np.eye(3)
@@ -134,7 +134,7 @@ def test_intervals_cover_and_tests_err_as_they_say(law: Vector, channel: Vector)
         errors = np.sqrt(np.diag(full.covariance)).reshape(law.T.shape).T
         covered += np.abs(full.coefficients - law) < 1.96 * errors
         statistic = 2 * (full.log_likelihood - less.log_likelihood)
-        rejected += int(beyond(statistic, law.shape[1]) < 0.05)
+        rejected += int(chi_squared_tail(statistic, law.shape[1]) < 0.05)
     assert covered.min() / 300 > 0.90
     assert covered.max() / 300 <= 1.0
     assert rejected / 300 < 0.10

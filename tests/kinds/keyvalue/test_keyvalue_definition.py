@@ -410,7 +410,7 @@ def test_shares_of_options_are_averages_over_laws(options: int) -> None:
             whole = (1 - 1 / options) * np.maximum(column, 0) / column.sum() + width / options
             np.testing.assert_allclose(np.exp(found[:, number]), whole, rtol=1e-6, atol=1e-15)
     if options == 9:
-        posterior = CountTable(items, grid).apart(laws)
+        posterior = CountTable(items, grid).independent_posterior(laws)
         weights = np.exp(posterior.evidence - posterior.evidence.max())
         means = posterior.means @ (weights / weights.sum())
         share, told = posterior_shares(items)

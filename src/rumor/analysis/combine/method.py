@@ -66,6 +66,10 @@ def weigh(
     return weigh_groups(kind_of(mechanism), found, named, of=of, options=options)
 
 
+post_stratify = weigh
+"""The name of `weigh` in survey statistics."""
+
+
 def weigh_groups(
     kind: Kind[Any],
     groups: Sequence[ReportGroup],

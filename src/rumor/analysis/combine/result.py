@@ -15,7 +15,7 @@ from rumor.core.types import Vector
 from rumor.core.typing import override
 from rumor.results.intervals import Bounds, critical_value, share_ends
 from rumor.results.rows import TARGETS, Column, Tabular, all_or_each, finite
-from rumor.results.view import ROWS_SHOWN, View, Wishes, viewed
+from rumor.results.view import ROWS_SHOWN, View, ViewOptions, make_view
 
 if TYPE_CHECKING:
     import altair as alt
@@ -54,7 +54,7 @@ class Combined(Tabular):
         return np.where(shares, least, low), np.where(shares, most, high)
 
     @override
-    def listed(self, view: View) -> list[int]:
+    def row_indices(self, view: View) -> list[int]:
         return list(range(len(self.values)))[: view.rows]
 
     @override
@@ -71,7 +71,7 @@ class Combined(Tabular):
         }
 
     @override
-    def covers(self, view: View) -> str:
+    def coverage_sentence(self, view: View) -> str:
         return all_or_each(view, len(self.values), "a value")
 
     @override
@@ -80,9 +80,9 @@ class Combined(Tabular):
         return {"parts": parts, "notes": list(self.notes)}
 
     @override
-    def table(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
-        asked = viewed(view, wishes)
-        rows = self.listed(asked)[: asked.rows or ROWS_SHOWN]
+    def table(self, view: View | float | None = None, **options: Unpack[ViewOptions]) -> str:
+        asked = make_view(view, options)
+        rows = self.row_indices(asked)[: asked.rows or ROWS_SHOWN]
         columns = self.cells(rows, asked)
         body = []
         for k in range(len(rows)):
@@ -99,7 +99,7 @@ class Combined(Tabular):
             f"{self.reports:,} reports, epsilon at most {self.epsilon:.4g} per report; "
             f"{self.method}; "
             f"confidence intervals for {TARGETS[self.of]}",
-            self.covers(asked),
+            self.coverage_sentence(asked),
             *(wrapped(note) for note in self.notes),
         ]
         weighted = any(part.weight is not None for part in self.parts.values())
@@ -117,7 +117,7 @@ class Combined(Tabular):
     def picture(self, view: View, title: str | None, truth: object) -> alt.FacetChart:
         from rumor.results.chart_parts import panels
 
-        rows = self.listed(view)[: view.rows or ROWS_SHOWN]
+        rows = self.row_indices(view)[: view.rows or ROWS_SHOWN]
         columns = self.cells(rows, view)
         data = [
             {

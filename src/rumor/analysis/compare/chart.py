@@ -15,7 +15,7 @@ from rumor.results.view import View
 def comparison_chart(comparison: Comparison, view: View, title: str | None) -> alt.FacetChart:
     """Draw a panel for each pair and quantity, shares in per cent."""
     seen = comparison.on_screen(view)
-    columns = comparison.cells(comparison.listed(seen), seen)
+    columns = comparison.cells(comparison.row_indices(seen), seen)
     rows: list[dict[str, Any]] = []
     for row in zip(*columns.values(), strict=True):
         one: dict[str, Any] = dict(zip(columns, row, strict=True))

@@ -24,7 +24,7 @@ import numpy as np
 from rumor.core.errors import InputError
 from rumor.core.reports import Mask
 from rumor.core.types import Rows, Vector, checked_target
-from rumor.estimators.groups import Bounds, Pooled, Sample, few_ends, two_sided
+from rumor.estimators.groups import Bounds, PooledSamples, Sample, few_ends, two_sided_p_value
 from rumor.kinds.base import Kind
 from rumor.kinds.measures import UP_TO, DistributionFunction, Measures, Quantiles
 from rumor.mechanisms.summary import Summary
@@ -128,9 +128,9 @@ class Differences(Sum):
     @property
     def p_value(self) -> Vector:
         """The chance of so large a difference without an effect, for each quantity by itself."""
-        common = Pooled(self.samples).mean
+        common = PooledSamples(self.samples).mean
         variance = sum(s.variance(s.plausible(common)) for s in self.samples)
-        found = two_sided(self.mean / np.sqrt(variance))
+        found = two_sided_p_value(self.mean / np.sqrt(variance))
         few = np.flatnonzero(self._few)
         if few.size:
             found[few] = Differences([s.at(few) for s in self.samples], self.weights).few_p_value()
@@ -144,7 +144,7 @@ class Differences(Sum):
             ends = self.bounds(middle)
             without = (ends[0] > 0) | (ends[1] < 0)
             low, high = np.where(without, middle, low), np.where(without, high, middle)
-        return two_sided(low)
+        return two_sided_p_value(low)
 
 
 # The standard error of a quantile is the length of its 95% interval over twice this.
@@ -277,7 +277,7 @@ def weight_groups(found: Sequence[Measures], weights: Sequence[float]) -> Combin
 
 def pool_sources(found: Sequence[Measures]) -> Combination:
     """Return the quantities of one population from several sources of it."""
-    linear, curves = Pooled([one.sample for one in found]), _curves(found)
+    linear, curves = PooledSamples([one.sample for one in found]), _curves(found)
     return _with_quantiles(linear, found[0], curves and type(curves[0]).pooled(curves))
 
 

@@ -25,10 +25,10 @@ from rumor.core.plain_text import (
 )
 from rumor.core.types import Vector
 from rumor.core.typing import override
-from rumor.estimators.groups import Overall
+from rumor.estimators.groups import OmnibusTest
 from rumor.results.intervals import Bounds, critical_value
 from rumor.results.rows import TARGETS, Column, Tabular, all_or_each, finite
-from rumor.results.view import ROWS_SHOWN, View, Wishes, viewed
+from rumor.results.view import ROWS_SHOWN, View, ViewOptions, make_view
 
 if TYPE_CHECKING:
     import altair as alt
@@ -58,7 +58,7 @@ class Pair:
     p_value: Vector = field(repr=False)
     adjusted: Vector = field(repr=False)
     intervals: IntervalBounds = field(repr=False)
-    overall: Overall | None
+    overall: OmnibusTest | None
     overall_adjusted: float | None
 
     @property
@@ -117,7 +117,7 @@ class Comparison(Tabular):
         return len(self.values) * len(self.pairs)
 
     @override
-    def listed(self, view: View) -> list[int]:
+    def row_indices(self, view: View) -> list[int]:
         found: list[int] = []
         for number, pair in enumerate(self.pairs):
             order = list(range(len(self.values)))
@@ -162,7 +162,7 @@ class Comparison(Tabular):
         return self.interval(1 - (1 - view.level) * shown / self._size)
 
     @override
-    def covers(self, view: View) -> str:
+    def coverage_sentence(self, view: View) -> str:
         cut = view.rows is not None and view.rows < len(self.values)
         if view.chosen and cut and not view.simultaneous:
             return (
@@ -185,9 +185,9 @@ class Comparison(Tabular):
         return {"groups": dict(self.groups), "tests": tests, "notes": list(self.notes)}
 
     @override
-    def table(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
-        seen = self.on_screen(viewed(view, wishes))
-        rows = self.listed(seen)
+    def table(self, view: View | float | None = None, **options: Unpack[ViewOptions]) -> str:
+        seen = self.on_screen(make_view(view, options))
+        rows = self.row_indices(seen)
         columns = self.cells(rows, seen)
         blocks = [self.heading] if self.heading else []
         each = len(self.values)
@@ -197,7 +197,7 @@ class Comparison(Tabular):
         facts = [
             f"{self.reports:,} reports, epsilon at most {self.epsilon:.4g} per report; "
             f"unbiased estimates; confidence intervals for {TARGETS[self.of]}",
-            self.covers(seen),
+            self.coverage_sentence(seen),
             f"Holm: p-value adjusted for {self._size:,} rows",
             *(wrapped(note) for note in self.notes),
         ]
@@ -207,7 +207,7 @@ class Comparison(Tabular):
         """Return the view for a table or a chart: as given if all rows fit, else by p-value."""
         seen = view.on_screen()
         fits = len(self.values) <= (seen.rows or ROWS_SHOWN)
-        return view.filed("given") if fits and view.order is None else seen
+        return view.for_file("given") if fits and view.order is None else seen
 
     def _block(
         self, pair: Pair, columns: Mapping[str, Column], mine: Sequence[int], view: View

@@ -26,7 +26,7 @@ from rumor.contract.report_file import DAMAGE, RESERVED_COLUMNS, damaged_file_er
 from rumor.core.errors import InputError, format_value
 from rumor.core.reports import Reports, as_reports
 from rumor.core.types import Days
-from rumor.estimators.groups import beyond, two_sided
+from rumor.estimators.groups import chi_squared_tail, two_sided_p_value
 from rumor.kinds import KINDS, kind_of
 from rumor.kinds.base import Kind
 from rumor.mechanisms.base import Mechanism
@@ -92,7 +92,7 @@ def regress_kind(
         reference=values[at],
         coefficients=full.coefficients,
         stderr=errors,
-        p_value=two_sided((full.coefficients / errors).reshape(-1)).reshape(errors.shape),
+        p_value=two_sided_p_value((full.coefficients / errors).reshape(-1)).reshape(errors.shape),
         covariance=full.covariance,
         log_likelihood=full.log_likelihood,
         null_log_likelihood=null.log_likelihood,
@@ -133,7 +133,7 @@ def _tests(said: Design, full: FittedModel, fits: _Fits) -> list[TermTest]:
 def _ratio(name: str, full: FittedModel, less: FittedModel) -> TermTest:
     statistic = max(0.0, 2 * (full.log_likelihood - less.log_likelihood))
     freedom = full.coefficients.size - less.coefficients.size
-    return TermTest(name, statistic, freedom, beyond(statistic, freedom))
+    return TermTest(name, statistic, freedom, chi_squared_tail(statistic, freedom))
 
 
 def _reference(values: list[object], asked: str | int | None) -> int:

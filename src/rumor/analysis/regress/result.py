@@ -15,7 +15,7 @@ from rumor.core.types import Vector
 from rumor.core.typing import override
 from rumor.results.intervals import Bounds, critical_value
 from rumor.results.rows import Column, Tabular
-from rumor.results.view import View, Wishes, viewed
+from rumor.results.view import View, ViewOptions, make_view
 
 if TYPE_CHECKING:
     import altair as alt
@@ -66,7 +66,7 @@ class Regression(Tabular):
         return self.coefficients - z * self.stderr, self.coefficients + z * self.stderr
 
     @override
-    def listed(self, view: View) -> list[int]:
+    def row_indices(self, view: View) -> list[int]:
         return list(range(self.coefficients.size))[: view.rows]
 
     @override
@@ -92,7 +92,7 @@ class Regression(Tabular):
         }
 
     @override
-    def covers(self, view: View) -> str:
+    def coverage_sentence(self, view: View) -> str:
         level = percent(view.level)
         return f"{level} confidence intervals, each for a coefficient chosen before seeing the data"
 
@@ -111,8 +111,8 @@ class Regression(Tabular):
         }
 
     @override
-    def table(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
-        seen = viewed(view, wishes).filed("given")
+    def table(self, view: View | float | None = None, **options: Unpack[ViewOptions]) -> str:
+        seen = make_view(view, options).for_file("given")
         columns = self.cells(range(self.coefficients.size), seen)
         blocks = [self.heading] if self.heading else []
         for number, value in enumerate(self.values):
@@ -149,7 +149,7 @@ class Regression(Tabular):
             f"{self.log_likelihood:.3f}, of the intercept alone "
             f"{self.null_log_likelihood:.3f}{rest}",
             f"{self.reports:,} reports, epsilon {self.epsilon:.4g} per report",
-            self.covers(view),
+            self.coverage_sentence(view),
         ]
         if self.left_out:
             lines.append(f"{self.left_out:,} respondents with a missing column were left out")

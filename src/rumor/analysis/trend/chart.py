@@ -20,7 +20,7 @@ def trend_chart(trend: Trend, view: View, title: str | None) -> alt.FacetChart:
     most = min(view.rows or _MAX_PANELS, _MAX_PANELS)
     order = view.order or ("given" if len(trend.values) <= most else "estimate")
     seen = View(view.level, rows=most, order=order)
-    columns = trend.cells(trend.listed(seen), seen)
+    columns = trend.cells(trend.row_indices(seen), seen)
     changed = {
         str(value): trend.periods[trend.change[i]]
         for i, value in enumerate(trend.values)

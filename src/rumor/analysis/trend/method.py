@@ -22,7 +22,7 @@ from rumor.core.errors import InputError, format_value
 from rumor.core.reports import Mask
 from rumor.core.types import Vector
 from rumor.estimators.data import as_summary
-from rumor.estimators.groups import Pooled, Sample
+from rumor.estimators.groups import PooledSamples, Sample
 from rumor.estimators.multiple_testing import holm
 from rumor.kinds import KINDS, kind_of
 from rumor.kinds.base import Kind
@@ -79,7 +79,7 @@ def estimate_trend(
     found = measures_over_time(measure_groups(kind, summaries, options=options))
     first, samples = found[0], [one.sample for one in found]
     observed = np.array([sample.mean for sample in samples])
-    common = Pooled(samples).mean
+    common = PooledSamples(samples).mean
     # Variances at the common estimate: a day's own would be small where its noise is.
     variance = np.array([sample.variance(sample.plausible(common)) for sample in samples])
     known = np.isfinite(variance).all(axis=0)

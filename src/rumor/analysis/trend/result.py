@@ -25,7 +25,7 @@ from rumor.core.types import Rows, Vector
 from rumor.core.typing import override
 from rumor.results.intervals import Bounds, critical_value
 from rumor.results.rows import Column, Tabular, finite
-from rumor.results.view import ROWS_SHOWN, View, Wishes, viewed
+from rumor.results.view import ROWS_SHOWN, View, ViewOptions, make_view
 
 if TYPE_CHECKING:
     import altair as alt
@@ -94,7 +94,7 @@ class Trend(Tabular):
         return np.where(shares, np.clip(ends, 0.0, 1.0), ends)
 
     @override
-    def listed(self, view: View) -> list[int]:
+    def row_indices(self, view: View) -> list[int]:
         order = list(range(len(self.values)))
         if view.order == "estimate":
             order = [int(i) for i in np.argsort(self.p_value, kind="stable")]
@@ -123,7 +123,7 @@ class Trend(Tabular):
         }
 
     @override
-    def covers(self, view: View) -> str:
+    def coverage_sentence(self, view: View) -> str:
         return f"band: approximate pointwise {percent(view.level)} confidence interval"
 
     @override
@@ -146,8 +146,8 @@ class Trend(Tabular):
         }
 
     @override
-    def table(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
-        asked = viewed(view, wishes)
+    def table(self, view: View | float | None = None, **options: Unpack[ViewOptions]) -> str:
+        asked = make_view(view, options)
         most = asked.rows or ROWS_SHOWN
         order = list(range(len(self.values)))
         if len(order) > most:
@@ -177,7 +177,7 @@ class Trend(Tabular):
             *rows_left_out(len(self.values) - len(order), "less significant value"),
             f"{len(self.periods)} periods from {self.periods[0]} to {self.periods[-1]}; "
             f"{self.reports:,} reports, epsilon {self.epsilon:.4g} per report",
-            *(wrapped(line) for line in (self.method, self.covers(asked), *self.notes)),
+            *(wrapped(line) for line in (self.method, self.coverage_sentence(asked), *self.notes)),
         ]
         return "\n\n".join([*([self.heading] if self.heading else []), "\n".join(lines)])
 

@@ -17,7 +17,7 @@ class Descent(NamedTuple):
     """The bits of each candidate."""
     hashes: int
     pull: F64
-    """Weight times residual of every bit."""
+    """The weight times the residual of every bit."""
     weights: F64
     inverse: F64
     """One over the total weight of each cohort, or 0 where its level is not free."""

@@ -16,7 +16,7 @@ import numpy as np
 from rumor.core.checks import checked_above_zero, checked_size
 from rumor.core.errors import InputError, format_value
 from rumor.core.types import Vector
-from rumor.estimators.data import Material
+from rumor.estimators.data import EstimationData
 from rumor.estimators.frequency.likelihood import Likelihood, oracle_likelihood
 from rumor.estimators.frequency.linear import clip_and_rescale
 from rumor.estimators.frequency.scaling import probability_likelihood
@@ -32,13 +32,13 @@ NORMS: Mapping[str, Callable[[Vector], float]] = {
 }
 LIKELIHOODS = ("odds", "probability", "scaled")
 _MOST = 10_000_000
-# An update keeps the sum but for rounding, which is taken out every so many of them.
+# Updates after which the rounding of the sum of frequencies, otherwise constant, is taken out.
 _DRIFT = 32
 
 
 @dataclass(frozen=True)
 class Stopping:
-    """When to stop: after so many iterations, at a gap, or at a step below `tolerance`.
+    """When to stop: after `iterations` updates, at a `gap`, or at a step below `tolerance`.
 
     The paper stops at a step below `eta` in counts, that is in frequencies times reports, in a
     norm it does not name; a small step says little about how far the optimum is, the gap does.
@@ -67,20 +67,20 @@ class Stopping:
 
     @property
     def wanted_gap(self) -> float:
-        """The gap to stop at; 1e-6 when nothing at all was asked for."""
+        """The gap to stop at; 1e-6 if no rule was given."""
         if self.gap is not None:
             return self.gap
         return 1e-6 if self.tolerance is None and self.eta is None else -math.inf
 
     def smallest_step(self, reports: float) -> float | None:
-        """The step in frequencies below which to stop, where there is one."""
+        """The step in frequencies below which to stop, or None."""
         return self.tolerance if self.eta is None else self.eta / reports
 
 
 def iterate(
     likelihood: Likelihood, start: Vector, stopping: Stopping
 ) -> tuple[Vector, Diagnostics]:
-    """The plain update, repeated."""
+    """Repeat the plain update from `start` until `stopping` ends it."""
     here, step = start, math.inf
     limit, gap = stopping.smallest_step(likelihood.reports), stopping.wanted_gap
     length, most = NORMS[stopping.norm], stopping.max_iterations
@@ -105,10 +105,10 @@ def iterate(
 
 
 def start_at(given: object, observed: Vector | None, values: int) -> Vector:
-    """Where iterations begin: equal frequencies, what was observed, or any of one's own.
+    """Return the frequencies to start from: equal, as observed, or given by the caller.
 
-    What was observed makes sense where outputs are values. One's own have no zeros, since a
-    frequency that is 0 stays so.
+    The observed frequencies make sense if outputs are values. The caller's frequencies must be
+    above 0, since a frequency of 0 never changes.
     """
     if not isinstance(given, str):
         return _own_start(given, values)
@@ -144,14 +144,14 @@ def _own_start(given: object, values: int) -> Vector:
 
 
 def oracle_em(
-    material: Material,
+    data: EstimationData,
     *,
     start: object = "uniform",
     per_bit: bool = False,
     likelihood: str = "odds",
     **stopping: object,
 ) -> tuple[Vector, Diagnostics]:
-    """Method "em" for an oracle.
+    """Return the estimate of method "em" for an oracle.
 
     `per_bit` is the paper's alternative for RAPPOR (section 2.3.2): each value's bit on its
     own as a channel of two states, the results rescaled to sum to one. `likelihood` is what
@@ -160,7 +160,7 @@ def oracle_em(
     domains, as the paper says).
     """
     rule = Stopping(**stopping)  # type: ignore[arg-type]
-    summary, oracle = material.summary, material.oracle
+    summary, oracle = data.summary, data.oracle
     if not isinstance(per_bit, bool):
         raise InputError(f"per_bit must be true or false; got {format_value(per_bit)}")
     if per_bit:
@@ -169,7 +169,7 @@ def oracle_em(
         return two_states(oracle.item_channel(summary.tally, summary.reports), start, rule)
     observed = oracle.support_counts(summary.tally).astype(np.float64)
     first = start_at(start, observed, oracle.domain)
-    reports, weights = material.distinct("em")
+    reports, weights = data.distinct("em")
     if likelihood == "odds":
         return iterate(oracle_likelihood(oracle, reports, weights), first, rule)
     if likelihood not in LIKELIHOODS:
@@ -181,13 +181,13 @@ def oracle_em(
 
 
 def oracle_bayes(
-    material: Material, *, gap: float = 1e-6, max_updates: int = 2000
+    data: EstimationData, *, gap: float = 1e-6, max_updates: int = 2000
 ) -> tuple[Vector, Diagnostics]:
-    """Method "bayes" for an oracle: the optimum, certified."""
+    """Return the estimate of method "bayes" for an oracle: the certified optimum."""
     checked_size("max_updates", max_updates, 1, _MOST)
     rule = Stopping(max_iterations=max_updates, gap=gap)
-    oracle, summary = material.oracle, material.summary
-    reports, weights = material.distinct("bayes")
+    oracle, summary = data.oracle, data.summary
+    reports, weights = data.distinct("bayes")
     likelihood = oracle_likelihood(oracle, reports, weights)
     if oracle.dispersion == 0:
         # Every report supports one value: the counts are all there is to know.
@@ -195,7 +195,7 @@ def oracle_bayes(
         exact = single_support(counts, oracle.hit, oracle.miss)
         now = likelihood.update(exact)
         return exact, _told(Solution(exact, now.gap, now.log_likelihood, 1), gap)
-    start = interior_start(material.unbiased)
+    start = interior_start(data.unbiased)
     found = maximize(likelihood, start, gap=rule.wanted_gap, max_updates=rule.max_iterations)
     return found.frequency, _told(found, gap)
 
@@ -203,7 +203,7 @@ def oracle_bayes(
 def channel_bayes(
     likelihood: Likelihood, *, gap: float = 1e-6, max_updates: int = 2000
 ) -> tuple[Vector, Diagnostics]:
-    """Method "bayes" for an explicit channel."""
+    """Return the estimate of method "bayes" for an explicit channel."""
     checked_size("max_updates", max_updates, 1, _MOST)
     rule = Stopping(max_iterations=max_updates, gap=gap)
     start = np.full(likelihood.values, 1 / likelihood.values)
@@ -218,7 +218,7 @@ def channel_em(
     start: object = "uniform",
     **stopping: object,
 ) -> tuple[Vector, Diagnostics]:
-    """Method "em" for an explicit channel."""
+    """Return the estimate of method "em" for an explicit channel."""
     first = start_at(start, observed, likelihood.values)
     return iterate(likelihood, first, Stopping(**stopping))  # type: ignore[arg-type]
 
@@ -233,7 +233,7 @@ def _told(found: Solution, gap: float) -> Diagnostics:
 
 
 def two_states(items: ItemCounts, start: object, stopping: Stopping) -> tuple[Vector, Diagnostics]:
-    """Each value's support as a channel of two states (CSS 2020, section 2.3.2)."""
+    """Return the estimate with each value's support as a two-state channel (CSS 2020, 2.3.2)."""
     share = items.counts / items.trials
     if not isinstance(start, str) or start not in ("uniform", "observed"):
         raise InputError(

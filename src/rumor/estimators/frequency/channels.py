@@ -1,16 +1,14 @@
-"""A channel of one's own, in whatever form it is at hand: only the columns seen are needed.
+"""Explicit channels, as a matrix, its seen columns or a function, and the counts they give.
 
 The likelihood of counts n_y is sum_y n_y log sum_x h_x P(y | x). Outputs that were never seen
 drop out of it (CSS 2020, equation 11), and so does a constant factor of P (equation 12). So
-besides a whole matrix there may be its seen columns alone, times any constant, a sparse matrix, or
-a function from an output to its column. What is inverted needs the whole matrix.
+besides a whole matrix a channel may be given by its seen columns alone, times any constant, by a
+sparse matrix, or by a function from an output to its column. Inversion needs the whole matrix.
 
-Support counts for an explicit channel: what the default estimate needs of it.
-
-A channel whose outputs support values, as those of every built-in mechanism do, has two numbers
-in each column, always in the same proportion; then the counts are those of the mechanism. Of any
-other channel that can be inverted, the unbiased shares and their standard errors are written as
-counts that would have given them.
+The default estimate needs support counts. A channel whose outputs support values, as those of
+every built-in mechanism do, has two numbers in each column, always in one proportion; its counts
+are then those of the mechanism. For any other channel that can be inverted, the unbiased shares
+and their standard errors are written as counts that would have given them.
 """
 
 from __future__ import annotations
@@ -26,7 +24,7 @@ from rumor.core.errors import InputError, format_value, type_in_words
 from rumor.core.types import Vector
 from rumor.mechanisms.support import ItemCounts
 
-# What rows of a whole channel may be off by, from adding up in doubles.
+# The error that the row sums of a whole channel may have, from adding up in doubles.
 _ROUNDING = 1e-9
 
 
@@ -44,7 +42,7 @@ class Columns:
 
     @property
     def values(self) -> int:
-        """How many inputs there are."""
+        """The number of inputs."""
         return int(self.rows.shape[1])
 
     def require_possible(self) -> None:
@@ -54,7 +52,7 @@ class Columns:
 
 
 def require_whole(channel: object, columns: Columns, method: str) -> tuple[Vector, Vector]:
-    """The whole channel and all counts, for what is inverted."""
+    """Return the whole channel and all counts, for a `method` that inverts the channel."""
     if columns.whole is not None:
         return columns.whole
     if is_sparse(channel) or callable(channel):
@@ -69,17 +67,17 @@ def require_whole(channel: object, columns: Columns, method: str) -> tuple[Vecto
 
 
 def is_channel(given: object) -> bool:
-    """Whether this may be a channel: numbers in rows, a sparse matrix, or a function."""
+    """Return whether `given` may be a channel: numbers in rows, a sparse matrix, or a function."""
     return isinstance(given, (np.ndarray, list, tuple)) or is_sparse(given) or callable(given)
 
 
 def is_sparse(given: object) -> bool:
-    """Whether this is a sparse matrix, without loading scipy for the question."""
+    """Return whether `given` is a sparse matrix, without loading scipy."""
     return type(given).__module__.startswith("scipy.sparse") and hasattr(given, "tocsc")
 
 
 def columns_of(channel: object, counts: object) -> Columns:
-    """The seen columns of a channel in any form, checked."""
+    """Return the seen columns of a channel in any form, checked."""
     if callable(channel):
         return _called(channel, counts)
     if is_sparse(channel):
@@ -93,7 +91,7 @@ def columns_of(channel: object, counts: object) -> Columns:
 
 
 def _of(rows: Vector, counts: Vector, whole: tuple[Vector, Vector] | None) -> Columns:
-    """Contiguous by input: products with few inputs and many outputs are faster so."""
+    """Return the columns contiguous by input: products with few inputs are faster so."""
     if rows.shape[1] < 2:
         raise InputError(f"a channel must have at least two inputs; got {rows.shape[1]}")
     if whole is None:
@@ -117,7 +115,7 @@ def _sparse(channel: Any, counts: object) -> Columns:
 
 
 def _called(channel: Callable[..., object], counts: object) -> Columns:
-    """A column for each output seen: counts are by output, or one for each output from 0."""
+    """Return a column for each output seen: `counts` are by output, or one for each from 0."""
     if isinstance(counts, Mapping):
         outputs, often = list(counts), list(counts.values())
         seen = checked_counts(np.asarray(often) if often else np.zeros(1), max(1, len(often)))
@@ -140,7 +138,7 @@ def _called(channel: Callable[..., object], counts: object) -> Columns:
 
 
 def checked_entries(matrix: object) -> NDArray[np.float64]:
-    """A matrix of numbers that may be probabilities, times a constant or not."""
+    """Return a matrix of numbers that may be probabilities, up to a constant factor."""
     try:
         channel = np.asarray(matrix, dtype=np.float64)
     except (TypeError, ValueError):
@@ -159,7 +157,7 @@ def checked_entries(matrix: object) -> NDArray[np.float64]:
 
 
 def checked_counts(counts: object, outputs: int) -> NDArray[np.float64]:
-    """How often each output was seen, checked against the number of outputs."""
+    """Return how often each output was seen, checked against the number of outputs."""
     try:
         seen = np.asarray(counts)
     except ValueError:
@@ -183,8 +181,8 @@ def checked_counts(counts: object, outputs: int) -> NDArray[np.float64]:
 _EQUAL = 1e-9
 # Columns that are looked at first: most channels that are none of supports show it there.
 _FIRST = 64
-# Supports of shares from 0 to 1 stay this close to a half, and no value has fewer trials: there a
-# binomial count is nearly normal.
+# The largest distance of a support probability from a half, for shares from 0 to 1, and the least
+# number of trials: within both a binomial count is nearly normal.
 _ROOM, _FEWEST_TRIALS = 0.4, 100.0
 
 
@@ -197,7 +195,7 @@ def channel_items(
 
 
 def _support_counts(channel: NDArray[np.float64], seen: Vector) -> ItemCounts | None:
-    """The counts of a channel of supports; None where it is none, or its values differ."""
+    """Return the counts of a channel of supports; None for other channels or differing values."""
     if _supports(channel[:, :_FIRST]) is None:
         return None
     supports = _supports(channel)
@@ -216,7 +214,7 @@ def _support_counts(channel: NDArray[np.float64], seen: Vector) -> ItemCounts | 
 
 
 def _supports(channel: NDArray[np.float64]) -> NDArray[np.bool_] | None:
-    """Which outputs support which inputs; None where a column has more than two numbers.
+    """Return which outputs support which inputs; None if a column has more than two numbers.
 
     An output that is as likely from every input supports none.
     """
@@ -234,12 +232,12 @@ def _alike(first: Vector, second: Vector | float) -> bool:
 
 
 def _normal_counts(unbiased: Vector, stderr: Vector, reports: float) -> ItemCounts:
-    """Binomial counts, of supports close to a half, with these unbiased shares and errors.
+    """Return binomial counts of supports close to a half with these unbiased shares and errors.
 
-    The noise that all shares have in common is none of the estimate, whose shares sum to one;
-    the part of it that a fixed sum has taken out of the standard errors is added again.
+    The common noise of all shares is left out, since the shares sum to one; the part of it that a
+    fixed sum has taken out of the standard errors is added again.
     """
-    # An output that nobody gave leaves no spread: there is at least that of one report.
+    # An output that nobody gave would have no spread: it is at least that of one report.
     error = np.maximum(stderr, 1 / reports) * np.sqrt(unbiased.size / (unbiased.size - 1))
     gain = min(
         _ROOM / (1 + float(np.abs(unbiased).max())),

@@ -1,6 +1,6 @@
-"""What reports can tell: their noise, what they can detect, and whether they say anything.
+"""Diagnostics of counts: noise, smallest detectable frequency, and a test of evenness.
 
-These hold whatever the method: they are facts of the counts.
+They are functions of the counts and hold for every method.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from rumor.mechanisms.support import ItemCounts
 # values, finds it with this power.
 TEST_LEVEL = 0.05
 POWER = 0.9
-# Where equal frequencies are impossible (a block of values that nobody holds) the variance there
-# comes out negative. Not so small that squares of deviations overflow.
+# The least variance. At equal frequencies that are impossible (a block of values that nobody holds)
+# the formula is negative; a smaller bound would let squares of deviations overflow.
 _LEAST_SPREAD = 1e-30
 _NORMAL = NormalDist()
 
 
 def deviation(oracle: FrequencyOracle, frequency: float, reports: int) -> float:
-    """The standard error of a value with this frequency, on average over values."""
+    """Return the mean standard error, over values, of a value with this `frequency`."""
     return math.sqrt(float(np.mean(oracle.variance(frequency, reports))))
 
 
 def detectable(oracle: FrequencyOracle, reports: int) -> float | None:
-    """The smallest frequency that is found with the power above; None when none is."""
+    """Return the smallest frequency that is found with the power above; None if there is none."""
     threshold = _NORMAL.inv_cdf(1 - TEST_LEVEL) * deviation(oracle, 0.0, reports)
     quantile = _NORMAL.inv_cdf(POWER)
 
@@ -46,7 +46,7 @@ def detectable(oracle: FrequencyOracle, reports: int) -> float | None:
 
 
 def evenness(items: ItemCounts) -> float:
-    """How well the counts fit all values being equally frequent: a p-value.
+    """Return a p-value for the hypothesis that all values are equally frequent.
 
     Two tests together: the sum of squared deviations for many small differences, the largest
     deviation for a single one.

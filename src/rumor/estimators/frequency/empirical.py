@@ -1,21 +1,19 @@
-"""Limit how far a value that stands alone is moved: its own count says how frequent it is.
+"""Empirical Bayes on the support counts: the default estimator of frequencies.
 
-A law of all frequencies helps where values are alike. Of a value that no other is near, it knows
-nothing that the value's own count does not tell better; yet the sum of all frequencies ties the
-value to the others, and where the law is wrong about those, it moves. So the posterior mean of
-such a value stays within a quarter of a standard error of its unbiased share (or of the projection,
-or of what lies between), and the other values take up the rest. Efron and Morris (1972) call an
-estimator with such a limit one of limited translation.
+Each value's count is binomial given its frequency; the frequencies are draws from an unknown
+prior. A ladder of priors, from "one value has all" to "all are equal", and one prior fitted freely
+to the counts are scored by how well they predict all counts, given that frequencies sum to one;
+the answer is the average of their posterior means. It needs the counts alone, treats all values
+alike, is never negative and sums to one.
 
-Empirical Bayes on the support counts: the default estimator of frequencies.
+*Limited translation.* A prior of all frequencies helps if values are alike. For a value that no
+other is near, it adds nothing to the value's own count; yet the sum of all frequencies ties the
+value to the others, and where the prior is wrong about those, the value moves. So the posterior
+mean of such a value stays within a quarter of a standard error of its unbiased share (or of the
+projection, or of what lies between), and the other values take up the rest. Efron and Morris
+(1972) call an estimator with such a limit one of limited translation.
 
-Each value's count is binomial given its frequency; the frequencies are draws from an
-unknown law. A ladder of laws, from "one value has all" to "all are equal", and one law
-fitted freely to the counts are scored by how well they predict all counts, given that
-frequencies sum to one; the answer is the average of their posterior means. It needs the
-counts alone, treats all values alike, is never negative and sums to one.
-
-How it was chosen and what it gains: docs/explanation/estimation.md.
+How the estimator was chosen and what it gains: docs/explanation/estimation.md.
 """
 
 from __future__ import annotations
@@ -26,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rumor.core.types import Vector, checked_target
-from rumor.estimators.data import Material
+from rumor.estimators.data import EstimationData
 from rumor.estimators.frequency.linear import project
 from rumor.estimators.frequency.posterior import PSEUDO, CountTable, fitted_law, logistic
 from rumor.estimators.frequency.priors import Grid, Noise, between, few_share, ladder, make_grid
@@ -34,8 +32,8 @@ from rumor.mechanisms.support import ItemCounts
 
 # How far a value that stands alone may move, in standard errors.
 _LIMIT = 0.25
-# A value stands alone when the nearest other is so many standard errors of their difference
-# away, and not at all below the smaller number; in between, the limit widens without bound.
+# A value stands alone if the nearest other is at least the second number of standard errors of
+# their difference away, and not at all below the first; in between, the limit widens to infinity.
 _NEAR, _ALONE = 3.0, 6.0
 # A share of 0 could not be scaled; the logarithm of the factor is sought between these ends.
 _LEAST = 1e-15
@@ -79,16 +77,18 @@ def _scaled_within(frequency: Vector, low: Vector, high: Vector) -> Vector:
 
 
 def _standard_errors(items: ItemCounts) -> Vector:
-    """The standard error of each unbiased share, two imaginary reports added.
+    """Return the standard error of each unbiased share, with two imaginary reports added.
 
-    Without these, a value that no report supports would have none.
+    Without these reports, the standard error of a value that no report supports would be 0.
     """
     support = np.maximum((items.counts + 1) / (items.trials + 2), items.miss)
     return np.asarray(np.sqrt(support * (1 - support) / items.trials) / items.gain)
 
 
 def _distances(unbiased: Vector, error: Vector) -> Vector:
-    """How many standard errors of the difference the nearest other value is from each."""
+    """Return each value's distance from the nearest other, in
+    standard errors of their difference.
+    """
     order = np.argsort(unbiased)
     ranked, square = unbiased[order], error[order] ** 2
     gaps = np.diff(ranked) / np.sqrt(square[1:] + square[:-1])
@@ -98,58 +98,58 @@ def _distances(unbiased: Vector, error: Vector) -> Vector:
     return nearest
 
 
-# "All are equal" has so many times the weight of all other laws together, and more where there
-# are more values for noise to raise one of: without signal, no leader is to be made up. An
-# atom of the fitted law costs so much: on few values it would merge neighbours.
+# The weight of "all are equal" over that of all other priors together. It grows with the number of
+# values, any of which noise may raise: without signal, no value should stand out. The last number
+# is the cost of an atom of the fitted prior, which on few values would merge neighbours.
 _EVEN_ODDS = 4.0
 _FEW_EVEN_ODDS = 0.1
 _VALUES_PER_EVEN = 20.0
 _PER_ATOM = 4.0
-# From fewer values there is no law to learn: the projection serves.
+# The least number of values for a prior; fewer values are estimated by the projection.
 _FEWEST_VALUES = 5
-# With a few values more, a prior is still a guess: where two of five hold everything, it alone has
-# up to 1.5 times the projection's squared error. So the projection keeps this part of the estimate
-# up to the first number of values, and gives way until the second.
+# With a few values more, a prior is still a guess: if two of five values hold everything, the
+# posterior mean alone has up to 1.5 times the projection's squared error. So the projection keeps
+# this part of the estimate up to the first number of values, and gives way until the second.
 _FEW_VALUES_PART = 0.25
 _FEW_VALUES, _ENOUGH_VALUES = 7, 10
-# With few reports in some block of a blocked oracle its share is not known: the projection
-# serves up to the first number, and gives way until the second.
+# With few reports in some block of a blocked oracle, the block's share is not known: the
+# projection alone is used up to the first number of reports, and gives way until the second.
 _UNKNOWN_BLOCK, _KNOWN_BLOCK = 30.0, 300.0
-# One report may change the log odds of two models by so much.
+# The most that one report may change the log odds of two models.
 _LONGEST_STEP = 0.6
-# A share is at the edge of detection when it is so many standard errors of no share.
+# A share at the edge of detection, in standard errors of a share of 0.
 _DETECTED = 5.0
 _NEVER = 1e-300
 _PEOPLE_EPSILON = 5.0
 
 
 @dataclass(frozen=True)
-class Shrunk:
+class PosteriorMeans:
     """Posterior mean frequencies, and what the counts said of the laws behind them."""
 
     frequency: Vector
     variance: Vector
-    """Of the posterior: for a second pass over the reports, not for intervals."""
+    """The posterior variance: for a second pass over the reports, not for intervals."""
     evidence: float
-    """The log evidence of the laws together against "all values are equally frequent"."""
+    """The log marginal likelihood of all priors together against "all are equal"."""
     fitted: float
-    """The weight of the freely fitted law."""
+    """The weight of the freely fitted prior."""
 
 
 def oracle_auto(
-    material: Material, *, target: str = "population"
+    data: EstimationData, *, target: str = "population"
 ) -> tuple[Vector, dict[str, object]]:
-    """Method "auto": the default.
+    """Return the estimate of method "auto", the default.
 
     `target` is what the error is to be small against: the "population" that the people were
     drawn from, or the histogram of these "people", which is known better at large epsilon.
     """
-    oracle, summary = material.oracle, material.summary
+    oracle, summary = data.oracle, data.summary
     if checked_target(target) == "people" and oracle.epsilon > _PEOPLE_EPSILON:
         # There, nearly all of the noise is the people's own sampling: it is to be kept.
-        return project(material.unbiased), {"estimator": "projection"}
+        return project(data.unbiased), {"estimator": "projection"}
     items = oracle.item_channel(summary.tally, summary.reports)
-    frequency, told = default_frequency(items, material.unbiased)
+    frequency, told = default_frequency(items, data.unbiased)
     if target == "people" and told["estimator"] != "projection":
         frequency = towards_people(items, frequency)
     return frequency, told
@@ -188,28 +188,28 @@ def _part_of_unknown_blocks(items: ItemCounts) -> float:
 
 
 def towards_people(items: ItemCounts, frequency: Vector) -> Vector:
-    """One Bayesian update on the counts: from the population's frequencies to these people's."""
+    """Return these people's frequencies: one Bayesian update of the population's on the counts."""
     share, support = items.counts / items.trials, items.miss + items.gain * frequency
     moved = share * items.hit / support + (1 - share) * (1 - items.hit) / (1 - support)
     moved = np.maximum(frequency * moved, 0.0)
     return np.asarray(moved / moved.sum())
 
 
-def shrink(items: ItemCounts) -> Shrunk:
-    """The posterior mean of every frequency, averaged over the laws."""
+def shrink(items: ItemCounts) -> PosteriorMeans:
+    """Return the posterior mean of every frequency, averaged over the priors."""
     grid = make_grid(items, items.unbiased)
     table = CountTable(items, grid)
     trust = _trust(items)
     moments, average = _ladder_moments(table, Noise(items).sd(1 / grid.domain), trust)
     fitted = 0.0
-    # From few values no law of its own is learned: a fit would merge neighbours.
+    # With few values no prior is fitted: a fit would merge neighbours.
     if few_share(grid.domain) < 1:
         free, penalty = _fitted_moments(table, average)
         fitted = logistic(trust * (free.evidence - moments.evidence - penalty))
         fitted *= 1 - few_share(grid.domain)
         moments = moments.mixed(free, fitted)
     means = np.maximum(moments.means, 0.0)[table.where]
-    return Shrunk(
+    return PosteriorMeans(
         frequency=limit_translation(items, means / means.sum()),
         variance=np.maximum(moments.squares - moments.means**2, 0.0)[table.where],
         evidence=moments.evidence - table.even_evidence(),
@@ -219,7 +219,9 @@ def shrink(items: ItemCounts) -> Shrunk:
 
 @dataclass(frozen=True)
 class _Moments:
-    """Posterior means and mean squares of each distinct count's frequency, and log evidence."""
+    """Posterior means and mean squares of each distinct count's
+    frequency, and log marginal likelihood.
+    """
 
     means: Vector
     squares: Vector
@@ -237,16 +239,17 @@ class _Moments:
 
 
 def _even_odds(domain: int) -> float:
-    """The prior weight of "all are equal" over that of all other laws together."""
+    """Return the prior weight of "all are equal" over that of all other priors together."""
     return float(between(domain, _FEW_EVEN_ODDS, max(_EVEN_ODDS, domain / _VALUES_PER_EVEN)))
 
 
 def _trust(items: ItemCounts) -> float:
-    """The factor of log odds with which models are weighed: 1 unless one report could decide.
+    """Return the factor of the log odds of models: 1 unless a single report could decide.
 
-    A report that supports a value is so many times likelier if the value has a share at the edge
-    of detection than if it has none; the log odds of "all are equal" change as much. Where that
-    is a long step, the answer would change at one report from one model's to the other's.
+    A report that supports a value is likelier, by some factor, if the value has a share at the edge
+    of detection than if it has none; one such report changes the log odds of "all are equal" by
+    the logarithm of that factor. Where that is a long step, one report would change the answer from
+    one model's to the other's.
     """
     odds = float(np.max(items.gain / np.maximum(items.miss, _NEVER)))
     if items.most < 1:
@@ -257,13 +260,13 @@ def _trust(items: ItemCounts) -> float:
 
 
 def _ladder_moments(table: CountTable, noise: float, trust: float) -> tuple[_Moments, Vector]:
-    """The moments under the ladder and "all are equal", and the average of these laws."""
+    """Return the moments under the ladder and "all are equal", and the average of these priors."""
     grid, even = table.grid, 1 / table.grid.domain
     laws, odds = ladder(grid, noise)
     posterior = table.condition(laws)
     even_odds, base = _even_odds(grid.domain), table.even_evidence()
     evidence = posterior.evidence + np.log(odds / odds.sum())
-    # Counts that no law of the ladder explains leave "all are equal".
+    # If no prior of the ladder explains the counts, "all are equal" remains.
     best = max(float(evidence.max()), base)
     weights = np.exp(evidence - best)
     sum_of_weights = max(float(weights.sum()), _NEVER)
@@ -279,12 +282,12 @@ def _ladder_moments(table: CountTable, noise: float, trust: float) -> tuple[_Mom
 
 
 def _fitted_moments(table: CountTable, start: Vector) -> tuple[_Moments, float]:
-    """The moments under the law that the counts suggest, and what its freedom costs."""
+    """Return the moments under the prior fitted to the counts, less the cost of its freedom."""
     domain = table.grid.domain
     law, atoms = _fitted_law(table, table.grid, start)
     free = table.condition(np.log(np.maximum(law, 1e-300))[:, None])
-    # It was fitted to the counts that judge it, the more freely the more values there are.
-    # Of the prior it has the ladder's part: what "all are equal" took is not to its gain.
+    # The prior was fitted to the counts that judge it, the more freely the more values there are.
+    # It has the ladder's prior weight: the weight of "all are equal" must not favour it.
     penalty = max(math.log(domain), _PER_ATOM * atoms) + max(math.log(domain / 100), 0.0)
     penalty += math.log1p(_even_odds(domain))
     means = free.means[:, 0]
@@ -293,7 +296,10 @@ def _fitted_moments(table: CountTable, start: Vector) -> tuple[_Moments, float]:
 
 
 def _fitted_law(table: CountTable, grid: Grid, start: Vector) -> tuple[Vector, float]:
-    """That of mean 1/D, which a Lagrange multiplier holds; it begins at the ladder's average."""
+    """Return the fitted prior of mean 1/D, which a Lagrange multiplier holds.
+
+    The fit begins at the ladder's average.
+    """
     away = grid.points - 1 / grid.domain
     total = grid.domain + PSEUDO
     pull = 0.0
@@ -308,7 +314,7 @@ def _fitted_law(table: CountTable, grid: Grid, start: Vector) -> tuple[Vector, f
 
 
 def _balance(expected: Vector, away: Vector, total: float, pull: float) -> float:
-    """The multiplier m at which the weights expected / (total + m away) have mean 1/D."""
+    """Return the multiplier m at which the weights expected / (total + m away) have mean 1/D."""
     # Weights must stay positive: m lies strictly between these.
     low, high = -total / float(away.max()), -total / float(away.min())
     pull = min(max(pull, 0.999 * low), 0.999 * high)

@@ -41,7 +41,7 @@ _PARTS, _PART_ROWS = 4, 1 << 12
 class Update:
     """The gradient of the mean log-likelihood, and the log-likelihood (up to a constant).
 
-    Where the latter costs as much again it is a function, called by who asks.
+    If the log-likelihood costs as much again, it is a function, evaluated when it is read.
     """
 
     gradient: Vector
@@ -54,24 +54,24 @@ class Update:
 
     @property
     def gap(self) -> float:
-        """How far, at most, the mean log-likelihood is below the largest one there is."""
+        """The largest distance of the mean log-likelihood from its maximum."""
         return float(np.maximum.reduce(self.gradient)) - 1.0
 
 
 class Likelihood(Protocol):
-    """What solvers need of the data."""
+    """The interface of a likelihood that solvers use."""
 
     values: int
     reports: float
     independent: float
-    """How many distinct outputs the reports amount to, those of unequal numbers for less."""
+    """The effective number of distinct outputs; outputs of unequal counts are worth less."""
 
     def update(self, h: Vector) -> Update:
-        """Gradient and log-likelihood at h: what a plain update costs."""
+        """Return gradient and log-likelihood at h, at the cost of a plain update."""
         ...
 
     def curvature(self, h: Vector) -> Vector:
-        """The variance of L[i, x] / (Lh)_i over the reports, for each value.
+        """Return the variance of L[i, x] / (Lh)_i over the reports, for each value.
 
         It is the diagonal of the negative Hessian, after taking out what changes nothing
         while frequencies keep their sum. With independent supports there is little else.
@@ -80,7 +80,7 @@ class Likelihood(Protocol):
 
 
 class SupportLikelihood:
-    """The two-valued likelihood of an oracle, over some way to sum over supports."""
+    """The two-valued likelihood of an oracle, for any way to sum over supports."""
 
     def __init__(
         self, sums: Sums, values: int, odds: float, reports: float, independent: float
@@ -89,12 +89,12 @@ class SupportLikelihood:
         self.values, self.reports, self.independent = values, reports, independent
 
     def update(self, h: Vector) -> Update:
-        """One pass over the reports."""
+        """Return the update at h from one pass over the reports."""
         totals, logs, weight = self._sums(h, self._c, 1)
         return Update((weight + self._c * totals) / self.reports, logs)
 
     def curvature(self, h: Vector) -> Vector:
-        """With w_i^2 = 1 / (Lh)_i^2 as weights, c^2 times the variance of support."""
+        """Return c^2 times the variance of support, with weights w_i^2 = 1 / (Lh)_i^2."""
         totals, _, weight = self._sums(h, self._c, 2)
         share = totals / weight
         return np.asarray(self._c**2 * share * (1 - share) * weight / self.reports)
@@ -106,7 +106,7 @@ Sums = Callable[[Vector, float, int], tuple[Vector, float, float]]
 
 
 class MatrixLikelihood:
-    """The likelihood under an explicit channel: of outputs (rows) by inputs, seen so often.
+    """The likelihood under an explicit channel of outputs (rows) by inputs, with counts of outputs.
 
     Rows are an array or a sparse matrix; a factor that all entries share changes nothing.
     """
@@ -119,17 +119,17 @@ class MatrixLikelihood:
         self.independent = self.reports**2 / float(counts @ counts)
 
     def update(self, h: Vector) -> Update:
-        """Two products with the seen columns of the channel."""
+        """Return the update at h from two products with the seen columns of the channel."""
         d = self._rows @ h
         gradient = self._across @ (self._shares / d)
         return Update(gradient, lambda: float(self._counts @ np.log(d)))
 
     def curvature(self, h: Vector) -> Vector:
-        """The variance of L / (Lh) with weights n / (Lh)^2, for each value."""
+        """Return the variance of L / (Lh) with weights n / (Lh)^2, for each value."""
         weights = self._counts / (self._rows @ h) ** 2
         total = weights.sum()
         mean = self._across @ weights / total
-        # Of a sparse matrix: without its mean it would be dense.
+        # A sparse matrix less its mean would be dense, so the mean is taken out of the square.
         square = self._across.multiply(self._across) if is_sparse(self._rows) else None
         if square is not None:
             spread = np.maximum(square @ weights - total * mean**2, 0.0)
@@ -144,7 +144,7 @@ def oracle_likelihood(
     *,
     threads: int | None = None,
 ) -> SupportLikelihood:
-    """The likelihood of reports (each so often, where weights are given)."""
+    """Return the likelihood of `reports`, each counted by its weight if there are `weights`."""
     if isinstance(reports, Passes):
         count = float(reports.count)
         return SupportLikelihood(
@@ -180,7 +180,7 @@ def _sums(oracle: FrequencyOracle, reports: Reports, weights: Vector, parts: _Pa
 
 
 class _PassSums:
-    """By passes over reports that are elsewhere: the state goes there, a sum comes back."""
+    """Sums by passes over reports held elsewhere: the state goes there, and a sum comes back."""
 
     def __init__(self, oracle: FrequencyOracle, reports: Passes) -> None:
         self._reports, self._sums = reports, SupportSums(oracle)
@@ -192,7 +192,7 @@ class _PassSums:
 
 @dataclass(frozen=True)
 class SupportSums:
-    """The sums over one batch as one vector, in one thread: other batches have the others.
+    """The sums over one batch as one vector, in one thread, since batches run in parallel.
 
     An engine that has a way of its own to sum over supports may take that instead.
     """
@@ -200,14 +200,14 @@ class SupportSums:
     oracle: FrequencyOracle
 
     def __call__(self, reports: Reports, state: tuple[Vector, float, int]) -> Vector:
-        """For every value its total, then those of all logarithms and of all weights."""
+        """Return for every value its total, then those of all logarithms and of all weights."""
         sums = _sums(self.oracle, reports, np.zeros(0), _Parts(len(reports), threads=1))
         totals, logs, weight = sums(*state)
         return np.append(totals, [logs, weight])
 
 
 class _OracleSums:
-    """Through the oracle's own linear maps."""
+    """Sums by the oracle's own linear maps."""
 
     def __init__(self, oracle: FrequencyOracle, reports: Reports, weights: Vector) -> None:
         self._oracle, self._reports = oracle, reports
@@ -221,7 +221,7 @@ class _OracleSums:
 
 
 class _BitSums:
-    """By the byte tables of the compiled loops."""
+    """Sums by the byte tables of the compiled loops."""
 
     def __init__(self, bitmaps: Reports, weights: Vector, values: int, parts: _Parts) -> None:
         self._bitmaps, self._weights, self._values = bitmaps, weights, values
@@ -247,7 +247,7 @@ class _BitSums:
 
 
 class _ListSums:
-    """By lists of supported values."""
+    """Sums by lists of supported values."""
 
     def __init__(
         self,
@@ -278,7 +278,9 @@ class _ListSums:
 
 
 class _Parts:
-    """The rows in a few parts: a function runs over them in threads, its results add up."""
+    """The rows in a few parts: a function runs over the parts
+    in threads, and its results add up.
+    """
 
     def __init__(self, rows: int, threads: int | None) -> None:
         self.count = _PARTS if rows >= _PARTS * _PART_ROWS else 1
@@ -288,7 +290,7 @@ class _Parts:
         self._threads = min(self.count, threads or os.cpu_count() or 1)
 
     def run(self, part: Callable[[int, slice], tuple[float, float]]) -> tuple[float, float]:
-        """The sums, always added in the same order."""
+        """Return the sums, always added in one order."""
         numbers = range(self.count)
         if self._threads > 1:
             pool = _pool(self._threads, os.getpid())
@@ -300,5 +302,5 @@ class _Parts:
 
 @functools.lru_cache(maxsize=4)
 def _pool(threads: int, process: int) -> ThreadPoolExecutor:
-    """Threads that stay: starting them takes as long as a tenth of an update."""
+    """Return the shared threads: starting new ones takes as long as a tenth of an update."""
     return ThreadPoolExecutor(threads, thread_name_prefix="rumor-bayes")

@@ -1,12 +1,9 @@
-"""From an unbiased estimate to frequencies: three ways onto the simplex.
+"""Linear estimation: invert the channel, then make the result a distribution.
 
-An unbiased estimate has negative entries and need not sum to one. Which way it is mended
-matters as much as which mechanism was used.
-
-Linear estimation: invert the channel, then mend the result onto the simplex.
-
-"inversion" is unbiased and may leave [0, 1]; the others start from it. Standard errors
-and intervals are always those of the linear estimate, kept apart from the mended one.
+An unbiased estimate has negative entries and need not sum to one. The three ways onto the simplex
+(clip and rescale, projection, Norm-Sub) matter as much as the mechanism. "inversion" is unbiased
+and may leave [0, 1]; the other methods start from it. Standard errors and intervals are always
+those of the linear estimate, kept apart from the post-processed one.
 """
 
 from __future__ import annotations
@@ -21,14 +18,14 @@ from rumor.core.types import Vector
 
 
 def clip_and_rescale(estimate: Vector) -> Vector:
-    """Negatives to zero, the rest divided by their sum: the papers' convention, and a weak one."""
+    """Return negatives as zero and the rest divided by their sum, as the papers do."""
     kept = np.maximum(estimate, 0.0)
     total = kept.sum()
     return kept / total if total > 0 else np.full(estimate.size, 1.0 / estimate.size)
 
 
 def project(estimate: Vector) -> Vector:
-    """The nearest point of the simplex: subtract one amount from all, then clip at zero."""
+    """Return the nearest point of the simplex: subtract one amount from all, then clip at zero."""
     # Only differences matter, and whoever is 1 below the largest ends at zero: without these
     # two steps an estimate of 1e17 (tiny epsilon, few reports) would drown the 1 in rounding.
     estimate = np.maximum(estimate - estimate.max(), -1.0)
@@ -40,10 +37,10 @@ def project(estimate: Vector) -> Vector:
 
 
 def norm_sub(estimate: Vector) -> Vector:
-    """Norm-Sub of Wang et al. 2020: clip negatives, spread the excess over the positives, repeat.
+    """Return Norm-Sub of Wang et al. 2020: clip negatives, spread the excess, repeat.
 
-    It ends at the same point as the projection; kept as published, by its own iteration,
-    so that the two can be held to each other.
+    It ends at the point of the projection, and is kept as published, by its own iteration, so that
+    tests can compare the two.
     """
     frequency = np.maximum(estimate - estimate.max(), -1.0)  # as above: rounding
     positive = np.ones(frequency.size, dtype=np.bool_)
@@ -58,7 +55,7 @@ def norm_sub(estimate: Vector) -> Vector:
     return np.asarray(frequency / frequency.sum())
 
 
-# So many times more outputs than inputs: the products of rows are far smaller than the channel.
+# With this many outputs for each input, the products of rows are far smaller than the channel.
 _WIDE = 64
 # The condition of those products up to which solving with them loses no more than six digits.
 _WELL = 1e6
@@ -77,7 +74,7 @@ MENDING: Mapping[str, Callable[[Vector], Vector]] = {
 
 
 def inverse_of(channel: NDArray[np.float64]) -> Vector | None:
-    """The least-squares inverse, outputs by inputs; None where rows depend on each other.
+    """Return the least-squares inverse, outputs by inputs; None if rows depend on each other.
 
     Of a channel with far more outputs than inputs it is found from the products of its rows,
     where these are well enough apart: as exact, without a decomposition of the whole.
@@ -93,7 +90,7 @@ def inverse_of(channel: NDArray[np.float64]) -> Vector | None:
 
 
 def invert(channel: NDArray[np.float64], seen: NDArray[np.float64]) -> tuple[Vector, Vector]:
-    """Inversion of any explicit channel (CSS 2020, equation 4), and its standard errors.
+    """Return the inversion of any explicit channel (CSS 2020, equation 4), and its standard errors.
 
     With more outputs than inputs the inverse is the least-squares one; it is unbiased
     whenever the rows of the matrix are linearly independent, and refused otherwise.
@@ -108,7 +105,7 @@ def invert(channel: NDArray[np.float64], seen: NDArray[np.float64]) -> tuple[Vec
 
 
 def linear_estimate(inverse: Vector, seen: Vector) -> tuple[Vector, Vector]:
-    """What an inverse makes of counts above 0, and its standard errors."""
+    """Return the estimate of `inverse` from counts above 0, and its standard errors."""
     total = float(seen.sum())
     shares = seen / total
     unbiased = shares @ inverse
@@ -118,7 +115,7 @@ def linear_estimate(inverse: Vector, seen: Vector) -> tuple[Vector, Vector]:
 
 
 def channel_epsilon(channel: NDArray[np.float64]) -> float:
-    """The largest log-ratio in a column of an explicit channel (infinite where a 0 meets a p)."""
+    """Return the largest log-ratio in a column of an explicit channel, infinite for 0 against p."""
     high, low = channel.max(axis=0), channel.min(axis=0)
     reached = high > 0
     if (low[reached] == 0).any():

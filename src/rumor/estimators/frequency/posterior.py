@@ -1,13 +1,11 @@
-"""What counts say of frequencies under a prior, given that the frequencies sum to one.
+"""Posterior distributions of frequencies under a prior, given that they sum to one.
 
 Each count is taken as binomial given its value's frequency (for oracles whose counts are
 tied, as a draw with the variance that remains once the sum is known). A prior makes the
 frequencies independent draws, so conditioning on their sum is one tilt e^(t v) of the
 prior, found such that the posterior means sum to one: the saddle-point approximation, and
-with it the evidence of the prior given the sum. Everything is kept in logarithms, since
-the tilts are steep.
-
-A law of frequencies that is fitted to the counts, and how far it is believed.
+with it the marginal likelihood of the prior given the sum. Everything is kept in logarithms,
+since the tilts are steep. A prior can also be fitted to the counts (`fitted_law`).
 """
 
 from __future__ import annotations
@@ -34,8 +32,8 @@ _MAX_STEPS = 60
 
 
 @dataclass(frozen=True)
-class Posterior:
-    """For each prior: mean and variance of each distinct count's frequency, and log evidence.
+class CountPosteriors:
+    """Mean and variance of each distinct count's frequency, and log evidence, under each prior.
 
     The evidence is relative to the largest likelihood there is; -inf where the prior was
     given up (its means are then without meaning).
@@ -48,7 +46,7 @@ class Posterior:
 
 @dataclass(frozen=True)
 class _Block:
-    """Distinct counts with likelihoods on a common stretch of the grid."""
+    """Distinct counts whose likelihoods lie on a common interval of the grid."""
 
     rows: slice
     columns: slice
@@ -88,13 +86,13 @@ class CountTable:
         self._blocks = self._cut()
 
     def _energy(self, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> Vector:
-        """Log-likelihoods of counts (rows) at grid points (columns), broadcast together."""
+        """Return log-likelihoods of counts (rows) at grid points (columns), broadcast together."""
         a = self._dispersion
         share, trials = self._share[rows], self._trials[rows]
         support = self._miss[rows] + self._gain[rows] * self.grid.points[columns]
         support = np.maximum(support, _SMALLEST)
         if self._most < 1:
-            # So frequent a value would bring so many times the trials: a Poisson number of them.
+            # A value of that frequency would raise the number of trials, which is then Poisson.
             miss = self._miss[rows]
             more = np.maximum((support - miss) / (self._most - miss), 1.0)
             fewer = trials * (np.log(more) - more + 1)
@@ -107,7 +105,7 @@ class CountTable:
         return np.asarray(trials * (share * np.log(support) + (1 - a * share) * absent))
 
     def _peaks(self) -> NDArray[np.intp]:
-        """For each row, the grid point of the largest likelihood."""
+        """Return, for each row, the grid point of the largest likelihood."""
         rows, points = np.arange(self._share.size), self.grid.points
         seen = np.clip((self._share - self._miss) / self._gain, 0.0, 1.0)
         right = np.searchsorted(points, seen).clip(1, points.size - 1)
@@ -147,7 +145,9 @@ class CountTable:
         inside: NDArray[np.intp],
         least: Vector,
     ) -> NDArray[np.intp]:
-        """The grid point farthest from the peak, towards `outside`, above the least energy."""
+        """Return the grid point farthest from the peak, towards
+        `outside`, above the least energy.
+        """
         whole = self._energy(rows, outside) >= least
         while (np.abs(outside - inside) > 1).any():
             middle = (outside + inside) // 2
@@ -158,13 +158,13 @@ class CountTable:
         return np.asarray(np.maximum.accumulate(ends))
 
     def even_evidence(self) -> float:
-        """The log evidence of all frequencies being 1/D."""
+        """Return the log marginal likelihood of all frequencies being 1/D."""
         rows = np.arange(self._share.size)
         energy = self._energy(rows, np.full(rows.size, self.grid.even))
         return float(self.often @ (energy - self._top))
 
-    def condition(self, log_priors: Vector) -> Posterior:
-        """The posterior under each prior (a column each), given the sum of frequencies."""
+    def condition(self, log_priors: Vector) -> CountPosteriors:
+        """Return the posterior under each prior (a column each), given the sum of frequencies."""
         points, members = self.grid.points, log_priors.shape[1]
         spread = (points**2) @ np.exp(log_priors) - (points @ np.exp(log_priors)) ** 2
         correction = np.log(self.grid.domain * np.maximum(spread, _SMALLEST)) / 2
@@ -189,18 +189,20 @@ class CountTable:
             high[live] = np.where(excess > 0, tilt[live], high[live])
             leap = 3.0 / np.sqrt(leftover.min()) * 2.0**step
             tilt[live] = next_tilt(tilt[live], excess / leftover, low[live], high[live], leap)
-        return Posterior(means, spreads, evidence)
+        return CountPosteriors(means, spreads, evidence)
 
-    def apart(self, log_priors: Vector) -> Posterior:
-        """The posterior under each prior (a column each) of frequencies that have no sum."""
+    def independent_posterior(self, log_priors: Vector) -> CountPosteriors:
+        """Return the posterior under each prior (a column each) of
+        frequencies without a fixed sum.
+        """
         still = np.zeros(log_priors.shape[1])
         means, variances, logs, _ = self._tilted(log_priors, still)
-        return Posterior(means, variances, self.often @ logs)
+        return CountPosteriors(means, variances, self.often @ logs)
 
     def _tilted(
         self, log_priors: Vector, tilt: Vector
     ) -> tuple[Vector, Vector, Vector, NDArray[np.bool_]]:
-        """Means, variances and log normalisers (rows by priors) under tilted priors.
+        """Return means, variances and log normalisers (rows by priors) under tilted priors.
 
         The last result marks priors whose tilt is so steep that some normaliser was lost.
         """
@@ -225,7 +227,9 @@ class CountTable:
         return means, variances, logs, broken
 
     def responsibilities(self, prior: Vector) -> Vector:
-        """How many values the prior expects at each grid point, given their counts."""
+        """Return the number of values that the prior expects at
+        each grid point, given the counts.
+        """
         expected = np.zeros(self.grid.points.size)
         for block in self._blocks:
             mixed = np.maximum(block.likelihood @ prior[block.columns], _SMALLEST)
@@ -233,7 +237,9 @@ class CountTable:
         return expected * prior
 
     def concentration(self, prior: Vector, expected: Vector) -> float:
-        """The effective number of free atoms: sum over values and points of R^2 / expected."""
+        """Return the effective number of free atoms: sum over
+        values and points of R^2 / expected.
+        """
         total = 0.0
         for block in self._blocks:
             shares = block.likelihood * prior[block.columns]
@@ -244,7 +250,7 @@ class CountTable:
 
 
 PSEUDO = 3.0
-"""What the fit begins with counts as so many values."""
+"""The number of imaginary values, distributed as `start`, that the fit adds."""
 # The law is improved this often: more would fit the noise.
 _STEPS = 100
 
@@ -252,7 +258,7 @@ _STEPS = 100
 def fitted_law(
     table: CountTable, start: Vector, weigh: Callable[[Vector], Vector]
 ) -> tuple[Vector, float]:
-    """The law that the counts suggest, and its effective number of atoms.
+    """Return the prior that fits the counts best, and its effective number of atoms.
 
     Expectation-maximisation for the weights of the grid points, with a few imaginary values
     distributed as `start`; `weigh` makes a law of how many values are expected at each.
@@ -266,5 +272,5 @@ def fitted_law(
 
 
 def logistic(x: float) -> float:
-    """The probability at these log odds."""
+    """Return the probability at these log odds."""
     return 0.0 if x < -700 else 1 / (1 + math.exp(-min(x, 700.0)))

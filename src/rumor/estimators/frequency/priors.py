@@ -1,4 +1,4 @@
-"""Laws that the frequencies of a domain's values may follow, on a grid of frequencies.
+"""Priors of the frequencies of a domain's values, on a grid of frequencies.
 
 A prior is a probability for each grid point; all have mean 1/D, since frequencies sum to
 one. They form a ladder, from "one value holds nearly everything" to "all are equal":
@@ -37,12 +37,12 @@ RARE_WEIGHT = 0.25
 # between they go from one to the other, so that no number of values is a border.
 _FEW, _MANY = 12, 32
 # With few values, laws of ranks and of backgrounds are rare, and so are laws that say that all
-# values are about equal: these lose weight from a mean count of so many imaginary people on.
+# values are about equal: these lose weight from a mean count of this many imaginary people on.
 _FEW_RANK_WEIGHT = 0.3
 _FEW_CONCENTRATION = 5.0
 
-# Grid points are this far apart, relative to the frequency and to the noise; around every
-# observed count they are that dense up to so many standard deviations.
+# The distances of grid points relative to the frequency and to the noise; and up to how many
+# standard deviations around every observed count the grid is that dense.
 _RATIO = 1.12
 _FINE = 0.3
 _REACH = 7.0
@@ -62,33 +62,33 @@ class Grid:
 
     @functools.cached_property
     def edges(self) -> Vector:
-        """Where cells meet: half-way between neighbours."""
+        """The ends of cells: half-way between neighbours."""
         middle = (self.points[1:] + self.points[:-1]) / 2
         return np.concatenate([[0.0], middle, [1.0]])
 
     @functools.cached_property
     def even(self) -> int:
-        """The position of 1/D, which is always a point."""
+        """The index of 1/D, which is always a point."""
         return int(np.abs(self.points - 1 / self.domain).argmin())
 
 
 class Noise:
-    """How precisely counts tell a frequency: sd(v), and the coordinate in which it is 1."""
+    """The precision of counts: sd(v), and the coordinate in which it is 1."""
 
     def __init__(self, items: ItemCounts) -> None:
         self.trials = float(np.max(items.trials))
-        # The gain goes with the trials: of a block that holds many reports, each says less.
+        # The gain depends on the trials: in a block with many reports, each report tells less.
         self.miss, self.gain = float(np.mean(items.miss)), float(np.min(items.gain))
         self.dispersion = items.dispersion
 
     def sd(self, v: float) -> float:
-        """The standard deviation of an unbiased estimate of v, given that all sum to one."""
+        """Return the standard deviation of an unbiased estimate of v, given that all sum to one."""
         support = self.miss + self.gain * v
         spread = support * (1 - self.dispersion * support) / self.trials
         return math.sqrt(max(spread, 0.0)) / self.gain
 
     def stretched(self, v: Vector | float) -> Vector:
-        """The coordinate t with dt = dv / sd(v)."""
+        """Return the coordinate t with dt = dv / sd(v)."""
         support = np.maximum(self.miss + self.gain * np.asarray(v), 0.0)
         root = math.sqrt(self.dispersion)
         if root > 1e-6:
@@ -96,7 +96,7 @@ class Noise:
         return np.asarray(np.sqrt(support) * self._unit)
 
     def unstretched(self, t: Vector) -> Vector:
-        """The frequency at a coordinate."""
+        """Return the frequency at a coordinate."""
         root = math.sqrt(self.dispersion)
         x = t / self._unit
         support = (np.sin(np.minimum(x, math.pi / 2)) / root) ** 2 if root > 1e-6 else x * x
@@ -109,7 +109,7 @@ class Noise:
 
 
 def make_grid(items: ItemCounts, seen: Vector) -> Grid:
-    """A grid fine enough for these counts: `seen` are their unbiased estimates.
+    """Return a grid fine enough for the counts whose unbiased estimates are `seen`.
 
     Geometric everywhere; where some count is near, in steps of a fraction of its noise. So
     it has a few hundred points whatever the number of reports.
@@ -125,7 +125,7 @@ def make_grid(items: ItemCounts, seen: Vector) -> Grid:
 
 
 def _alike(items: ItemCounts, seen: Vector) -> Iterator[tuple[ItemCounts, Vector]]:
-    """Values whose counts are about equally noisy, and their estimates: a few such groups.
+    """Return a few groups of values whose counts are about equally noisy, with their estimates.
 
     The blocks of a blocked oracle hold different shares of the reports. One scale of noise
     for all would put the points of its largest block far apart.
@@ -140,7 +140,7 @@ def _alike(items: ItemCounts, seen: Vector) -> Iterator[tuple[ItemCounts, Vector
 
 
 def _fine_points(items: ItemCounts, seen: Vector, coarse: Vector, even: float) -> Vector:
-    """Points in steps of a fraction of the noise: near what was seen, and near 0."""
+    """Return points in steps of a fraction of the noise: near the estimates seen, and near 0."""
     noise = Noise(items)
     # From here on a geometric step is longer than a fine one.
     wide = coarse * (_RATIO - 1) > _FINE * np.array([noise.sd(v) for v in coarse.tolist()])
@@ -158,7 +158,7 @@ def _fine_points(items: ItemCounts, seen: Vector, coarse: Vector, even: float) -
 
 
 def ladder(grid: Grid, noise: float) -> tuple[Vector, Vector]:
-    """All laws: log-probabilities (points by members), and the weight of each member.
+    """Return all priors as log-probabilities (points by members), and the weight of each member.
 
     `noise` is the standard deviation of an estimate of 1/D.
     """
@@ -189,19 +189,19 @@ def between(domain: int, few: Vector | float, many: float) -> Vector:
 
 
 def _dirichlet_totals(domain: int, noise: float) -> Vector:
-    """Totals 1, 2, 4, ... up to one that such noise cannot tell from "all are equal"."""
+    """Return totals 1, 2, 4, ... up to one that such noise cannot tell from "all are equal"."""
     highest = domain * max(16.0, 100.0 / (domain * noise) ** 2)
     count = math.floor(math.log2(highest)) + 1
     return np.asarray(2.0 ** np.arange(0, count, 1 if count <= _MAX_MEMBERS else 2))
 
 
 def _dirichlet_laws(grid: Grid, totals: Vector) -> list[Vector]:
-    """Dirichlet laws of these totals; far below 1, one value holds nearly everything."""
+    """Return Dirichlet priors of these totals; far below 1, one value holds nearly everything."""
     return [_gamma_law(grid.edges, total / grid.domain, total) for total in totals.tolist()]
 
 
 def _background_laws(grid: Grid) -> list[Vector]:
-    """A share b of all people spread evenly, the others on a few values: b/D + (1 - b) w."""
+    """Return priors with a share b spread evenly and the rest on a few values: b/D + (1 - b) w."""
     total = SPARSE_TOTALS[-1]
     return [
         _gamma_law((grid.edges - b / grid.domain) / (1 - b), total / grid.domain, total)
@@ -210,7 +210,7 @@ def _background_laws(grid: Grid) -> list[Vector]:
 
 
 def _gamma_law(edges: Vector, shape: float, rate: float) -> Vector:
-    """Log-probabilities of cells under a gamma law, up to a constant.
+    """Return log-probabilities of cells under a gamma distribution, up to a constant.
 
     The cell that holds 0 by the first terms of the incomplete gamma function (it is tiny),
     the others by the density in the middle.
@@ -227,7 +227,7 @@ def _gamma_law(edges: Vector, shape: float, rate: float) -> Vector:
 
 
 def _zipf_laws(grid: Grid) -> list[Vector]:
-    """The value of rank r has frequency r^-s over the total of all."""
+    """Return priors in which the value of rank r has frequency r^-s over the total of all."""
     ranks = np.arange(1.0, grid.domain + 1)
     with np.errstate(divide="ignore"):
         return [
@@ -236,7 +236,9 @@ def _zipf_laws(grid: Grid) -> list[Vector]:
 
 
 def _geometric_laws(grid: Grid) -> list[Vector]:
-    """The value of rank r has frequency e^(-r/t) over the total, t up to about D."""
+    """Return priors in which the value of rank r has frequency
+    e^(-r/t) over the total, t up to D.
+    """
     ranks = np.arange(1.0, grid.domain + 1)
     count = math.ceil(math.log(grid.domain, GEOMETRIC_STEP))
     with np.errstate(divide="ignore"):
@@ -247,12 +249,12 @@ def _geometric_laws(grid: Grid) -> list[Vector]:
 
 
 def _rank_law(grid: Grid, rank: Vector) -> Vector:
-    """Log-probabilities of cells whose edges have these ranks, continuous from 1/2 to D + 1/2."""
+    """Return log-probabilities of cells whose edges have these ranks, continuous to D + 1/2."""
     return np.log(-np.diff(np.clip(rank, 0.5, grid.domain + 0.5)))
 
 
 def _centered(grid: Grid, log_weights: Vector) -> Vector:
-    """Each column as the log-probabilities of mean 1/D that differ from it by a tilt e^(tv).
+    """Return each column tilted by an e^(tv) to the log-probabilities of mean 1/D.
 
     A tilt does not change what a law says of frequencies whose sum is known.
     """
@@ -277,7 +279,7 @@ def _centered(grid: Grid, log_weights: Vector) -> Vector:
 
 
 def next_tilt(tilt: Vector, newton: Vector, low: Vector, high: Vector, leap: float) -> Vector:
-    """Newton's step kept within the bracket: halve a finite one, leap at most so far else."""
+    """Return Newton's step within the bracket: halve a finite bracket, else limit the leap."""
     proposed = tilt - np.clip(newton, -leap, leap)
     inside = (proposed > low) & (proposed < high)
     bounded = np.isfinite(low) & np.isfinite(high)

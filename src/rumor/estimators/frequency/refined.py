@@ -1,4 +1,4 @@
-"""A second pass over the reports: what the counts alone leave out.
+"""A second pass over the reports, for the information that the counts alone leave out.
 
 Counts are all there is to know only while reports tell little. Given a first estimate, each
 report says which of its values are likely the person's own, and so how much it should count:
@@ -19,8 +19,8 @@ import numpy as np
 from rumor.core.errors import InputError
 from rumor.core.reports import Reports
 from rumor.core.types import Vector
-from rumor.estimators.data import Material, Passes, total
-from rumor.estimators.frequency.empirical import Shrunk, oracle_auto, shrink
+from rumor.estimators.data import EstimationData, Passes, total
+from rumor.estimators.frequency.empirical import PosteriorMeans, oracle_auto, shrink
 from rumor.mechanisms.subset_selection import SubsetSelection
 from rumor.mechanisms.support import ItemCounts
 
@@ -32,17 +32,17 @@ _PRECISIONS = (0.5, 20.0)
 _LENT = 100.0
 
 
-def oracle_refined(material: Material) -> tuple[Vector, dict[str, object]]:
-    """Method "refined"."""
-    if material.oracle.domain < 5:
-        return oracle_auto(material)
-    found = refine(material)
+def oracle_refined(data: EstimationData) -> tuple[Vector, dict[str, object]]:
+    """Return the estimate of method "refined"."""
+    if data.oracle.domain < 5:
+        return oracle_auto(data)
+    found = refine(data)
     return found.frequency, {"evidence": found.evidence, "fitted": found.fitted}
 
 
-def refine(material: Material) -> Shrunk:
-    """Empirical Bayes on the counts, then once more on what the reports add to them."""
-    oracle, summary = material.oracle, material.summary
+def refine(data: EstimationData) -> PosteriorMeans:
+    """Return empirical Bayes on the counts, then again on the reports' further information."""
+    oracle, summary = data.oracle, data.summary
     if not isinstance(oracle, SubsetSelection) or oracle.epsilon > MAX_EPSILON:
         raise InputError(
             f'method "refined" is for subset selection up to epsilon {MAX_EPSILON:g}; '
@@ -52,15 +52,15 @@ def refine(material: Material) -> Shrunk:
     first = shrink(items)
     if oracle.size == 1:
         return first
-    if material.reports is None:
+    if data.reports is None:
         raise InputError('method "refined" needs the reports; got a summary of them')
-    return shrink(_second_look(oracle, material.reports, items, first))
+    return shrink(_second_look(oracle, data.reports, items, first))
 
 
 def _second_look(
-    oracle: SubsetSelection, reports: Reports | Passes, items: ItemCounts, first: Shrunk
+    oracle: SubsetSelection, reports: Reports | Passes, items: ItemCounts, first: PosteriorMeans
 ) -> ItemCounts:
-    """Counts as they would be, had each value been seen with its own precision."""
+    """Return counts as they would be, had each value been seen with its own precision."""
     h, share = first.frequency, oracle.size / oracle.domain
     sums = total(reports, _Look(oracle), (h, first.variance))
     (weights, all_weights), (squares, all_squares) = (
@@ -82,7 +82,7 @@ def _second_look(
 
 @dataclass(frozen=True)
 class _Look:
-    """How much each report should count, given a first estimate and its variance.
+    """The weight of each report, given a first estimate and its variance.
 
     Gives, for every value and then for all reports, the sum of those weights over the reports
     that support it, and that of their squares.

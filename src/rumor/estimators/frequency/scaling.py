@@ -1,6 +1,7 @@
-"""A likelihood by passes over the reports, for methods that need iterations alone.
+"""The likelihood of unary encodings as probabilities, by passes over the reports.
 
-The paper's way to write the likelihood of unary encoding: probabilities, times a constant.
+It serves methods that need iterations alone, and shows the paper's way of writing it:
+probabilities, times a constant.
 
 The generalised iterative Bayesian technique (CSS 2020) iterates on P(report | value) itself
 (equation 11), which underflows in doubles on domains of some hundred values, and then on
@@ -26,11 +27,13 @@ from rumor.mechanisms.bits import BitPerValue
 from rumor.mechanisms.oracle import FrequencyOracle
 
 Terms = Callable[[Reports, Vector], Vector]
-"""What a batch adds to the gradient at frequencies and, last, to the log-likelihood."""
+"""A batch's contributions to the gradient at frequencies and, last, to the log-likelihood."""
 
 
 class PassLikelihood:
-    """Nothing of the reports' number is kept; they may be of unequal weights."""
+    """A likelihood by passes over reports of any weights; its
+    size does not depend on their number.
+    """
 
     def __init__(
         self, terms: Terms, reports: Reports | Passes, values: int, weights: Vector | None = None
@@ -44,18 +47,18 @@ class PassLikelihood:
             self.reports = self.independent = float(count)
 
     def update(self, h: Vector) -> Update:
-        """One pass."""
+        """Return the update at h from one pass."""
         found = total(self._reports, self._terms, h)
         return Update(found[:-1] / self.reports, float(found[-1]))
 
     def curvature(self, h: Vector) -> Vector:
-        """Not needed: iterations are all there is."""
+        """Raise an error: methods with this likelihood only iterate."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True)
 class _Terms:
-    """What reports add to the gradient and, last, to the log-likelihood.
+    """The terms that reports add to the gradient and, last, to the log-likelihood.
 
     As SupportLikelihood has it, with factors that do not cancel here: of two probabilities, of the
     report given a value that it supports and given one that it does not.
@@ -91,7 +94,7 @@ class _Terms:
 def probability_likelihood(
     oracle: FrequencyOracle, reports: Reports | Passes, weights: Vector | None, *, scaled: bool
 ) -> PassLikelihood:
-    """Equation 11 of CSS 2020, or equation 12 when scaled; of unary encodings only."""
+    """Return the likelihood of equation 11 of CSS 2020, or if `scaled` 12; unary encodings only."""
     if not isinstance(oracle, BitPerValue):
         raise InputError(
             f"likelihoods by probability are those of unary encodings; got {oracle.name!r}"
@@ -105,25 +108,25 @@ def probability_likelihood(
 
 
 def _ones_counts(reports: Reports, size: int) -> Vector:
-    """How many reports have how many 1s."""
+    """Return how many reports have each number of 1s."""
     ones = np.bitwise_count(reports).sum(axis=1, dtype=np.int64)
     return np.bincount(ones, minlength=size).astype(np.float64)
 
 
 def smallest_probability(oracle: BitPerValue) -> float:
-    """The least probability of any report: every bit is a lie. The paper's limit for equation 11.
+    """Return the least probability of any report, whose bits are all lies.
 
-    In doubles it is 5e-324 for the symmetric variant at epsilon 1 with 764 values, and at
-    epsilon 4 with 350; with one value more it is 0.
+    It is the paper's limit for equation 11. In doubles it is 5e-324 for the symmetric variant at
+    epsilon 1 with 764 values, and at epsilon 4 with 350; with one value more it is 0.
     """
     return float((1 - oracle.hit) * oracle.miss ** (oracle.domain - 1))
 
 
 def smallest_scaled(oracle: BitPerValue, deviations: float = 6.0) -> float:
-    """The paper's estimate of the least entry of equation 12's matrix.
+    """Return the paper's estimate of the least entry of equation 12's matrix.
 
-    The numbers of lies differ between reports by so many standard deviations at most: for
-    the symmetric variant at epsilon 1 with 10,000 values and six of them, 1.17e-183.
+    The numbers of lies differ between reports by at most `deviations` standard deviations: for the
+    symmetric variant at epsilon 1 with 10,000 values and six deviations, the result is 1.17e-183.
     """
     q = oracle.miss
     spread = deviations * math.sqrt(oracle.domain * q * (1 - q))

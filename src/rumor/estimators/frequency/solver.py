@@ -1,4 +1,4 @@
-"""The frequencies of largest likelihood, to a certified gap, in a few dozen updates.
+"""The maximum-likelihood frequencies, to a certified gap, in a few dozen updates.
 
 The plain Bayesian update is slow because it moves each frequency in proportion to itself.
 But the Hessian of the log-likelihood, on changes that keep the sum, is nearly diagonal:
@@ -30,7 +30,7 @@ _SMALLEST = 1e-12
 
 @dataclass(frozen=True)
 class Solution:
-    """Frequencies, the gap that certifies them, and what they cost."""
+    """Frequencies, the gap that certifies them, and the number of updates."""
 
     frequency: Vector
     gap: float
@@ -41,7 +41,7 @@ class Solution:
 def maximize(
     likelihood: Likelihood, start: Vector, *, gap: float = 1e-6, max_updates: int = 2000
 ) -> Solution:
-    """Maximise the likelihood until the gap is small enough; `start` must be positive.
+    """Return the maximum-likelihood frequencies, from a positive `start` to a small enough gap.
 
     `updates` counts passes over the reports, those for the metric included.
     """
@@ -77,13 +77,13 @@ def maximize(
 
 
 def _plain(here: Vector, at: Update) -> Vector:
-    """The plain Bayesian update."""
+    """Return the result of the plain Bayesian update."""
     moved = here * at.gradient
     return np.asarray(moved / moved.sum())
 
 
 def _metric(likelihood: Likelihood, here: Vector) -> Vector:
-    """The curvature, with room for what the diagonal leaves out.
+    """Return the curvature, enlarged for the correlations that the diagonal leaves out.
 
     With n reports and m values in play, sample correlations raise the largest eigenvalue
     by (1 + sqrt(m / n))^2 (Marchenko and Pastur).
@@ -97,7 +97,7 @@ def _metric(likelihood: Likelihood, here: Vector) -> Vector:
 
 
 def project_scaled(target: Vector, metric: Vector) -> Vector:
-    """The point of the simplex nearest to the target, distances squared weighted by a metric.
+    """Return the point of the simplex nearest to `target`, squared distances weighted by `metric`.
 
     It is max(0, target - t / metric) for one t, found by sorting the t at which each
     coordinate reaches zero.
@@ -111,12 +111,12 @@ def project_scaled(target: Vector, metric: Vector) -> Vector:
 
 
 def interior_start(unbiased: Vector) -> Vector:
-    """Where to begin: the projection of the linear estimate, moved a little inside."""
+    """Return a starting point: the projection of the linear estimate, moved a little inside."""
     return np.asarray(0.98 * project(unbiased) + 0.02 / unbiased.size)
 
 
 def single_support(counts: Vector, hit: float, miss: float) -> Vector:
-    """The maximum where every report supports one value (randomised response), in closed form.
+    """Return the maximum in closed form if every report supports one value (randomised response).
 
     Counts are multinomial with probabilities miss + (hit - miss) h. Those of the values with
     h > 0 are proportional to their counts, and the values with the largest counts have it.

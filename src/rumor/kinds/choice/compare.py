@@ -9,7 +9,7 @@ import numpy as np
 
 from rumor.core.types import Target
 from rumor.estimators.frequency.linear import project
-from rumor.estimators.groups import MAX_VALUES, Overall, Pooled, Sample, chi_squared
+from rumor.estimators.groups import MAX_VALUES, OmnibusTest, PooledSamples, Sample, chi_squared
 from rumor.kinds.measures import Measures
 from rumor.mechanisms.oracle import FrequencyOracle
 from rumor.mechanisms.summary import Summary
@@ -27,13 +27,13 @@ def measures(
     return Measures.shares(values, Sample.of_score(score, summary.reports, of, exact))
 
 
-def omnibus_test(first: Summary, second: Summary) -> Overall | None:
+def omnibus_test(first: Summary, second: Summary) -> OmnibusTest | None:
     """Return the test whether any share differs; None with too many values for their covariance."""
     sides = [_side(summary) for summary in (first, second)]
     if sides[0][0].domain > MAX_VALUES:
         return None
     samples = [sample for _, sample, _ in sides]
-    common = project(Pooled(samples).mean)
+    common = project(PooledSamples(samples).mean)
     covariance = np.asarray(sum(oracle.covariance(common, n) for oracle, _, n in sides))
     return chi_squared(samples[1].mean - samples[0].mean, covariance)
 

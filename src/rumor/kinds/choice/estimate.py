@@ -9,7 +9,7 @@ import numpy as np
 
 from rumor.core.checks import checked_method
 from rumor.core.types import Vector
-from rumor.estimators.data import Material, as_summary, reports_in
+from rumor.estimators.data import EstimationData, as_summary, reports_in
 from rumor.estimators.frequency.bayes import oracle_bayes, oracle_em
 from rumor.estimators.frequency.diagnostics import (
     POWER,
@@ -53,22 +53,25 @@ def estimate(
     """Return the frequencies of an oracle's values from reports, a summary of them or both."""
     chosen = checked_method(method, options, OPTIONS)
     summary = as_summary(oracle, data)
-    return estimate_oracle(Material(summary, reports_in(oracle, data)), chosen, options)
+    return estimate_oracle(EstimationData(summary, reports_in(oracle, data)), chosen, options)
 
 
-def estimate_oracle(material: Material, method: str, options: Mapping[str, Any]) -> Estimate:
+def estimate_oracle(data: EstimationData, method: str, options: Mapping[str, Any]) -> Estimate:
     """Return the frequencies of an oracle's values by any `method`."""
     if method in MENDING:
-        return frequency_estimate(material, MENDING[method](material.unbiased), method)
-    frequency, told = _FITTED[method](material, **options)
-    return frequency_estimate(material, frequency, method, told)
+        return frequency_estimate(data, MENDING[method](data.unbiased), method)
+    frequency, told = _FITTED[method](data, **options)
+    return frequency_estimate(data, frequency, method, told)
 
 
 def frequency_estimate(
-    material: Material, frequency: Vector, method: str, told: Mapping[str, object] | None = None
+    data: EstimationData,
+    frequency: Vector,
+    method: str,
+    told: Mapping[str, object] | None = None,
 ) -> Estimate:
     """Return an Estimate with the given `frequency` and the linear estimate with its intervals."""
-    summary, oracle, unbiased = material.summary, material.oracle, material.unbiased
+    summary, oracle, unbiased = data.summary, data.oracle, data.unbiased
     plausible = np.clip(unbiased, 0.0, 1.0)
     items = oracle.item_channel(summary.tally, summary.reports)
     return Estimate(

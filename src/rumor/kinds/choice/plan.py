@@ -10,7 +10,7 @@ import numpy as np
 from rumor.core.exact import CONFIDENCE
 from rumor.core.randomness import Seeded
 from rumor.core.typing import override
-from rumor.estimators.power import Between
+from rumor.estimators.power import PowerPlan
 from rumor.kinds.choice.question import candidates, choose_oracle
 from rumor.kinds.planning.forecast import (
     Range,
@@ -103,7 +103,7 @@ class PlannedChoice(PlannedQuestion[FrequencyOracle]):
         return RareCount(*mechanism.rare_rates(users)).smallest_share(tail) or 1.0
 
     @override
-    def difference(self, mechanism: FrequencyOracle, users: int, between: Between) -> float:
+    def difference(self, mechanism: FrequencyOracle, users: int, between: PowerPlan) -> float:
         return between.share_difference(lambda f: float(mechanism.variance(f, 1)), users)
 
     def compared_rows(self, mechanism: FrequencyOracle) -> int:

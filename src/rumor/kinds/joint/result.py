@@ -21,7 +21,7 @@ from rumor.mechanisms.mixed.parts import Parts
 from rumor.results.intervals import critical_value
 from rumor.results.rows import Column, Tabular, all_or_each, finite
 from rumor.results.shares import Share
-from rumor.results.view import View, Wishes, viewed
+from rumor.results.view import View, ViewOptions, make_view
 
 if TYPE_CHECKING:
     import altair as alt
@@ -176,7 +176,7 @@ class JointEstimate(Tabular):
         ]
         return np.concatenate([low for low, _ in ends]), np.concatenate([high for _, high in ends])
 
-    def listed(self, view: View) -> list[int]:
+    def row_indices(self, view: View) -> list[int]:
         """Return cells, then margins, in the order of the estimate."""
         return list(range(self.frequency.size))[: view.rows]
 
@@ -210,7 +210,7 @@ class JointEstimate(Tabular):
         ]
 
     @override
-    def covers(self, view: View) -> str:
+    def coverage_sentence(self, view: View) -> str:
         return all_or_each(view, self.frequency.size, "a cell or a margin")
 
     def extra_fields(self, view: View) -> dict[str, object]:
@@ -226,11 +226,11 @@ class JointEstimate(Tabular):
 
     # Text and chart
 
-    def table(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
+    def table(self, view: View | float | None = None, **options: Unpack[ViewOptions]) -> str:
         """Return cross-tables with their intervals, and the associations, as text."""
         from rumor.kinds.joint.cross_table import cross_tables
 
-        return cross_tables(self, viewed(view, wishes))
+        return cross_tables(self, make_view(view, options))
 
     @override
     def details(self, view: View) -> list[str]:

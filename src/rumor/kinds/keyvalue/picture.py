@@ -9,7 +9,7 @@ import altair as alt
 import numpy as np
 
 from rumor.core.plain_text import percent
-from rumor.results.chart_parts import BAR, LINE, base_chart, diamonds, framed, points
+from rumor.results.chart_parts import BAR, LINE, base_chart, diamonds, frame_panels, points
 from rumor.results.view import View
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def keyvalue_chart(
 ) -> alt.HConcatChart:
     """Return a chart of the most frequent keys: shares as bars on the left, means as points."""
     view = view.on_screen()
-    order = estimate.listed(view)
+    order = estimate.row_indices(view)
     names = [str(estimate.values[i]) for i in order]
     panels = []
     for index, quantity in enumerate(("frequency", "mean")):
@@ -51,11 +51,13 @@ def keyvalue_chart(
     facts = [
         f"{estimate.reports:,} reports, epsilon {estimate.epsilon:.3g} each; method "
         f"{estimate.method}; lines are {percent(view.level)} intervals of the {view.of}",
-        estimate.covers(view),
+        estimate.coverage_sentence(view),
         *estimate.notes,
         *([f"the {hidden:,} least frequent keys are not shown"] if hidden else []),
     ]
-    return framed(alt.HConcatChart(hconcat=panels), title or "Estimated shares and means", facts)
+    return frame_panels(
+        alt.HConcatChart(hconcat=panels), title or "Estimated shares and means", facts
+    )
 
 
 def _bars(

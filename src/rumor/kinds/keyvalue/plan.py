@@ -165,7 +165,7 @@ class PlannedKeyValue(PlannedQuestion[KeyValueMechanism]):
             f"units of the value; at most half the range."
         ]
         if mechanism.kept is not None:
-            told.append(mechanism.kept.planned)
+            told.append(mechanism.kept.plan_sentence)
         return told if self.asked.cap is not None else [*told, NO_CAP]
 
     truth = "keys of 1/2, 1/3, 1/4, ... of respondents"

@@ -30,7 +30,7 @@ from rumor.mechanisms.cap_sampling import Kept
 from rumor.results.intervals import Bounds, Tails, each_outside, share_ends
 from rumor.results.rows import Column
 from rumor.results.selection import RankedRows, both_sided_tails, split_tails
-from rumor.results.view import ROWS_SHOWN, View, Wishes, viewed
+from rumor.results.view import ROWS_SHOWN, View, ViewOptions, make_view
 
 if TYPE_CHECKING:
     import altair as alt
@@ -148,12 +148,12 @@ class KeyValueEstimate(RankedRows):
         cells["product"] = _plain(self.product[places])
         return cells
 
-    def table(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
+    def table(self, view: View | float | None = None, **options: Unpack[ViewOptions]) -> str:
         """Return the most frequent keys as text; a ? marks answers that are no better than
         the prior.
         """
-        seen = viewed(view, wishes).on_screen()
-        order = self.listed(seen)
+        seen = make_view(view, options).on_screen()
+        order = self.row_indices(seen)
         low, high = self.bounds(order, seen)
         mlow, mhigh = self.bounds(order, seen, "mean")
         digits = decimals_for(_least(self.stderr[order]))
@@ -189,7 +189,7 @@ class KeyValueEstimate(RankedRows):
     @property
     def notes(self) -> list[str]:
         """Sentences on the effect of the cap on shares and means; none without a cap."""
-        return [] if self.kept is None else [self.kept.covered]
+        return [] if self.kept is None else [self.kept.interval_sentence]
 
     def extra_fields(self, view: View) -> dict[str, object]:
         """Return the cap and its effect."""

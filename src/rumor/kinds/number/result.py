@@ -18,7 +18,7 @@ from rumor.core.types import checked_target
 from rumor.core.typing import override
 from rumor.results.intervals import Intervals, critical_value
 from rumor.results.rows import Column, Tabular
-from rumor.results.view import View, Wishes, viewed
+from rumor.results.view import View, ViewOptions, make_view
 
 if TYPE_CHECKING:
     import altair as alt
@@ -44,7 +44,7 @@ class MeanEstimate(Tabular):
         return ("mean",)
 
     @override
-    def listed(self, view: View) -> list[int]:
+    def row_indices(self, view: View) -> list[int]:
         return [0]
 
     def interval(
@@ -75,12 +75,12 @@ class MeanEstimate(Tabular):
         }
 
     @override
-    def covers(self, view: View) -> str:
+    def coverage_sentence(self, view: View) -> str:
         return f"{percent(view.level)} confidence interval for the mean"
 
-    def table(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
+    def table(self, view: View | float | None = None, **options: Unpack[ViewOptions]) -> str:
         """Return the mean with its interval, as text."""
-        seen = viewed(view, wishes).on_screen()
+        seen = make_view(view, options).on_screen()
         low, high = self.interval(seen.level, of=seen.of)
         digits = digits_for(self.stderr)
         body = [

@@ -16,7 +16,8 @@ def suggest_cap(found: OrderedEstimate) -> LearnedCap:
     scale = found.scale
     if not scale.numeric or scale.start < -1:
         raise InputError(
-            f"a cap is taken from answers to how many things people hold; got {scale.said}"
+            "a cap is taken from answers to how many things people hold; got "
+            f"{scale.answers_in_words}"
         )
     held, point = scale.middles, found.quantile(SHARE)
     cap, low, high = (max(1, math.ceil(value)) for value in (point.value, point.low, point.high))

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from rumor.core.types import Target
-from rumor.estimators.groups import Overall, Sample, beyond
+from rumor.estimators.groups import OmnibusTest, Sample, chi_squared_tail
 from rumor.kinds.measures import MEAN, QUANTILE, UP_TO, Measures, Quantiles
 from rumor.kinds.ordered.estimate import estimate
 from rumor.kinds.ordered.fit.likelihood import checked_outputs
@@ -29,7 +29,7 @@ from rumor.mechanisms.wave.wave import Wave
 _MOMENTS = 5
 
 
-def smooth_test(band: Band, before: object, after: object) -> Overall:
+def smooth_test(band: Band, before: object, after: object) -> OmnibusTest:
     """Return the statistic of Neyman's smooth test and its p-value."""
     first, second = checked_outputs(band, before), checked_outputs(band, after)
     moments = min(_MOMENTS, band.outcomes - 1)
@@ -43,7 +43,7 @@ def smooth_test(band: Band, before: object, after: object) -> Overall:
     # A handful of reports may leave some moments without variance: those are left out.
     statistic = float(people * (difference @ np.linalg.pinv(spread, hermitian=True) @ difference))
     freedom = int(np.linalg.matrix_rank(spread, hermitian=True))
-    return Overall("smooth test", statistic, freedom, beyond(statistic, freedom))
+    return OmnibusTest("smooth test", statistic, freedom, chi_squared_tail(statistic, freedom))
 
 
 _LISTED = 50
@@ -77,7 +77,7 @@ def _columns(found: list[PointEstimate]) -> tuple[Any, Any]:
     return np.array([one.value for one in found]), np.array([one.stderr for one in found])
 
 
-def omnibus_test(first: Summary, second: Summary) -> Overall | None:
+def omnibus_test(first: Summary, second: Summary) -> OmnibusTest | None:
     """Return the test that two groups' reports differ in nothing; None for different mechanisms."""
     one, other = first.mechanism, second.mechanism
     if one != other or not isinstance(one, Wave):

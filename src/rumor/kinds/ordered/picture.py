@@ -9,7 +9,7 @@ import altair as alt
 import numpy as np
 
 from rumor.core.plain_text import percent
-from rumor.results.chart_parts import BAR, LINE, TRUTH, framed, points
+from rumor.results.chart_parts import BAR, LINE, TRUTH, frame_panels, points
 from rumor.results.view import View
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def distribution_chart(
         alt.LayerChart(layer=upper).properties(width=_WIDTH, height=180),
         alt.LayerChart(layer=lower).properties(width=_WIDTH, height=140),
     ]
-    return framed(alt.VConcatChart(vconcat=panels), title or "Estimated distribution", facts)
+    return frame_panels(alt.VConcatChart(vconcat=panels), title or "Estimated distribution", facts)
 
 
 def _histogram(estimate: OrderedEstimate, truth: Vector | None) -> list[alt.Chart]:

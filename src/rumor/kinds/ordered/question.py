@@ -65,7 +65,7 @@ class OrderedQuestion(Kind[Wave]):
     def hint(self, mechanism: Wave) -> str:
         if mechanism.labels is not None:
             return f"one of {abbreviate_list(mechanism.labels)}"
-        return mechanism.scale.said
+        return mechanism.scale.answers_in_words
 
     @override
     def example(self) -> Example:

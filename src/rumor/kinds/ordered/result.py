@@ -43,7 +43,7 @@ from rumor.mechanisms.wave.scale import Scale
 from rumor.results.intervals import critical_value
 from rumor.results.rows import Column, Tabular
 from rumor.results.shares import Share
-from rumor.results.view import View, Wishes, viewed
+from rumor.results.view import View, ViewOptions, make_view
 
 if TYPE_CHECKING:
     import altair as alt
@@ -257,7 +257,7 @@ class OrderedEstimate(Tabular):
 
     # Rows
 
-    def listed(self, view: View) -> list[int]:
+    def row_indices(self, view: View) -> list[int]:
         """Return the positions in their order."""
         return list(range(self.scale.domain))[: view.rows]
 
@@ -286,7 +286,7 @@ class OrderedEstimate(Tabular):
         return self.sides(np.eye(self.scale.domain))
 
     @override
-    def covers(self, view: View) -> str:
+    def coverage_sentence(self, view: View) -> str:
         level = f"{percent(view.level)}, {assumption_phrase(self.assume, self.heaps)}"
         if view.simultaneous:
             return (
@@ -335,7 +335,7 @@ class OrderedEstimate(Tabular):
         found = self._measured(weights, level)
         return [
             {
-                "value": names[start] if each == 1 else self.scale.stretch(start, start + each),
+                "value": names[start] if each == 1 else self.scale.range_name(start, start + each),
                 "frequency": one.value,
                 "low": one.low,
                 "high": one.high,
@@ -357,9 +357,9 @@ class OrderedEstimate(Tabular):
 
     # Text and chart
 
-    def table(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
+    def table(self, view: View | float | None = None, **options: Unpack[ViewOptions]) -> str:
         """Return mean and quantiles as text; of few labels, each with its share."""
-        seen = viewed(view, wishes)
+        seen = make_view(view, options)
         few = self.scale.labels is not None and self.scale.domain <= _LISTED
         lines = [self._shares(seen), ""] if few else []
         lines += [self._measures(seen), ""]
@@ -375,7 +375,7 @@ class OrderedEstimate(Tabular):
         return "\n".join(lines)
 
     def _shares(self, view: View) -> str:
-        rows = self.cells(self.listed(view), view)
+        rows = self.cells(self.row_indices(view), view)
         decimals = decimals_for(float(self._positions.high_deviation.max()))
         interval = f"{percent(view.level)} interval"
         body = [

@@ -21,7 +21,7 @@ from rumor.core.exact import CONFIDENCE, MAX_EPSILON, checked_epsilon
 from rumor.core.plain_text import toml_text
 from rumor.core.types import Progress
 from rumor.estimators.power import POWER as USUAL_POWER
-from rumor.estimators.power import Between
+from rumor.estimators.power import PowerPlan
 from rumor.kinds import KINDS, NAMES
 from rumor.kinds.planning.forecast import Range
 from rumor.kinds.planning.planned import (
@@ -56,7 +56,7 @@ class Plan:
     best: Option[Any]
     solved: str
     """A phrase that names the parameter that was solved for."""
-    between: Between | None = None
+    between: PowerPlan | None = None
     """The groups to compare, where the plan is for a difference."""
     named: bool = False
     """Whether the difference is of one row chosen before seeing the data."""
@@ -90,8 +90,8 @@ class Plan:
         every = self._every_row(self.between)
         return self.topic.difference(self.best.mechanism, self.users, every)
 
-    def _every_row(self, between: Between) -> Between:
-        return between.among(self.topic.compared_rows(self.best.mechanism))
+    def _every_row(self, between: PowerPlan) -> PowerPlan:
+        return between.for_rows(self.topic.compared_rows(self.best.mechanism))
 
     def _told_apart(self) -> list[str]:
         """Return one sentence with the smallest detectable differences, or none without groups."""
@@ -452,7 +452,7 @@ Measure = Callable[[PlannedQuestion[Any], Mechanism, int], float]
 
 
 def _measure(
-    wishes: Mapping[str, float | None], most: float, between: Between | None, named: bool
+    wishes: Mapping[str, float | None], most: float, between: PowerPlan | None, named: bool
 ) -> tuple[Measure, float | None]:
     """Return the measure that `wishes` names and its wanted value, or the error and None."""
     said = {name: wanted for name, wanted in wishes.items() if wanted is not None}
@@ -472,7 +472,7 @@ def _measure(
             return (lambda topic, mechanism, n: topic.difference(mechanism, n, between)), aim
         return (
             lambda topic, mechanism, n: topic.difference(
-                mechanism, n, between.among(topic.compared_rows(mechanism))
+                mechanism, n, between.for_rows(topic.compared_rows(mechanism))
             )
         ), aim
     if "detect" in said:
@@ -493,7 +493,7 @@ def _between(
     groups: int | None,
     deviation: float | None,
     named: bool,
-) -> Between | None:
+) -> PowerPlan | None:
     """Return the groups of a plan for a difference; None where no parameter mentions groups."""
     if all(said is None for said in (difference, share, power, groups, deviation)) and not named:
         return None
@@ -502,7 +502,7 @@ def _between(
             raise InputError(
                 f"{name} must be a number above 0 and below 1; got {format_value(value)}"
             )
-    return Between(
+    return PowerPlan(
         _SHARE if share is None else share,
         USUAL_POWER if power is None else power,
         groups=2 if groups is None else checked_size("groups", groups, 2, _GROUPS),
@@ -556,7 +556,7 @@ def _plan(
     users: int,
     budget: BudgetSpec,
     solved: str,
-    between: Between | None,
+    between: PowerPlan | None,
     named: bool,
 ) -> Plan:
     if between is not None and between.deviation is not None and topic.unit == "share":

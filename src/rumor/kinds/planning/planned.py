@@ -27,7 +27,7 @@ from rumor.core.checks import checked_size
 from rumor.core.errors import InputError
 from rumor.core.types import Progress, Vector
 from rumor.core.typing import override
-from rumor.estimators.power import Between
+from rumor.estimators.power import PowerPlan
 from rumor.kinds.planning.forecast import Range
 from rumor.mechanisms.base import Mechanism
 from rumor.mechanisms.poisoning import PoisoningBound
@@ -291,7 +291,7 @@ class PlannedQuestion(abc.ABC, Generic[M]):
         """Return how many rows `rumor compare` prints for a pair of groups."""
         raise _not_compared(mechanism)
 
-    def difference(self, mechanism: M, users: int, between: Between) -> float:
+    def difference(self, mechanism: M, users: int, between: PowerPlan) -> float:
         """Return the smallest difference that a test detects `between` groups of `users`
         people each.
         """
@@ -400,7 +400,7 @@ class PlannedMean(PlannedQuestion[M]):
         return smallest_detectable_shift(self.error(mechanism, users), self.asked.span)
 
     @override
-    def difference(self, mechanism: M, users: int, between: Between) -> float:
+    def difference(self, mechanism: M, users: int, between: PowerPlan) -> float:
         span = self.asked.span
         deviation = span * EVEN if between.deviation is None else between.deviation
         # Noise grows with the squared distance from the middle of the range, or hardly depends on

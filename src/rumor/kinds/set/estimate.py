@@ -24,7 +24,7 @@ from rumor.mechanisms.summary import Summary
 from rumor.mechanisms.support import ItemCounts, Score
 from rumor.results.counts import BoundedIntervals, CountIntervals, ExactIntervals
 from rumor.results.intervals import NormalIntervals, ScoreIntervals
-from rumor.results.kept import FullSlots, reaching
+from rumor.results.kept import FullSlots, true_share_intervals
 from rumor.results.smallest_share import RareCount
 
 OPTIONS: Mapping[str, tuple[str, ...]] = {"auto": (), "clip": (), "inversion": ()}
@@ -64,8 +64,8 @@ def estimate_sets(summary: Summary, method: str) -> SetEstimate:
         reports=summary.reports,
         epsilon=mechanism.epsilon,
         method=method,
-        intervals=reaching(ends, slots),
-        exact=reaching(exact, slots),
+        intervals=true_share_intervals(ends, slots),
+        exact=true_share_intervals(exact, slots),
         diagnostics={**_facts(mechanism, summary, method, float(np.sqrt(variance.max()))), **told},
         rare=RareCount.noisiest(exact.items),
         cap=mechanism.cap,
@@ -134,6 +134,8 @@ def _pairs(
         reports=summary.reports,
         epsilon=mechanism.epsilon,
         method="linear",
-        intervals=reaching(BoundedIntervals(normal, counts.trials, within), slots, together=2),
+        intervals=true_share_intervals(
+            BoundedIntervals(normal, counts.trials, within), slots, together=2
+        ),
         members=members,
     )

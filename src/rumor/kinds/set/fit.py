@@ -108,14 +108,14 @@ def posterior_shares(items: ItemCounts) -> tuple[Vector, dict[str, object]]:
     many = items.counts.size >= _MANY
     if many:
         laws = np.hstack([laws, pareto_laws(grid, items)])
-    posterior = table.apart(laws)
+    posterior = table.independent_posterior(laws)
     weights, together = _weighed(posterior.evidence)
     means, fitted = posterior.means @ weights, 0.0
     if many:
         # The fit starts at the average of the other priors.
         average = np.exp(laws) @ weights
         law, atoms = fitted_law(table, average / average.sum(), lambda each: each / each.sum())
-        free = table.apart(np.log(np.maximum(law, 1e-300))[:, None])
+        free = table.independent_posterior(np.log(np.maximum(law, 1e-300))[:, None])
         # The penalty for a prior that was fitted to the counts that score it.
         penalty = max(math.log(items.counts.size), _PER_ATOM * atoms)
         fitted = logistic(float(free.evidence[0]) - together - penalty)

@@ -13,7 +13,7 @@ from rumor.core.option_sets import from_table
 from rumor.core.randomness import Seeded
 from rumor.core.types import Vector
 from rumor.core.typing import override
-from rumor.estimators.power import Between
+from rumor.estimators.power import PowerPlan
 from rumor.kinds.planning.forecast import holders, typical_keys
 from rumor.kinds.planning.planned import (
     BudgetSpec,
@@ -102,7 +102,7 @@ class PlannedSet(PlannedQuestion[SetMechanism]):
         return about.smallest_share(first_tail(CONFIDENCE, self.domain)) or 1.0
 
     @override
-    def difference(self, mechanism: SetMechanism, users: int, between: Between) -> float:
+    def difference(self, mechanism: SetMechanism, users: int, between: PowerPlan) -> float:
         return between.share_difference(lambda f: float(mechanism.variance(f, 1)), users)
 
     def compared_rows(self, mechanism: SetMechanism) -> int:
@@ -127,7 +127,7 @@ class PlannedSet(PlannedQuestion[SetMechanism]):
         """Return a note on the effect of the cap, or on setting one."""
         if self.asked.cap is None:
             return ["Where respondents choose few of many options, --cap N reduces the error."]
-        return [] if mechanism.kept is None else [mechanism.kept.planned]
+        return [] if mechanism.kept is None else [mechanism.kept.plan_sentence]
 
     def question(self) -> Mapping[str, object]:
         """Return the number of options."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from rumor.core.answer_table import AnswerTable
 from rumor.core.errors import AnswerError, InputError, format_value
-from rumor.core.option_sets import OptionSets, from_table, placed, sets_of
+from rumor.core.option_sets import OptionSets, from_table, naming_the_person, sets_of
 from rumor.core.types import Codes
 from rumor.kinds.interviews import LABELS, cap_prompt
 from rumor.kinds.reading import Reader, positions, require_present
@@ -68,7 +68,7 @@ def _listed(mechanism: SetMechanism, mark: str, column: pa.Array) -> OptionSets:
     starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     codes = starts[:0]
     if len(flat):
-        codes = placed(lambda: _positions(mechanism, flat), starts)
+        codes = naming_the_person(lambda: _positions(mechanism, flat), starts)
     return sets_of(codes, starts, mechanism.domain)
 
 

@@ -10,7 +10,7 @@ from rumor.core.plain_text import rows_left_out, wrapped
 from rumor.mechanisms.cap_sampling import Kept
 from rumor.results.estimate import Estimate
 from rumor.results.rows import Column
-from rumor.results.view import View, Wishes, viewed
+from rumor.results.view import View, ViewOptions, make_view
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -52,15 +52,15 @@ class SetEstimate(Estimate):
     @property
     def notes(self) -> list[str]:
         """Sentences on the effect of the cap on shares; none without a cap."""
-        return [] if self.kept is None else [self.kept.covered]
+        return [] if self.kept is None else [self.kept.interval_sentence]
 
-    def table(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
+    def table(self, view: View | float | None = None, **options: Unpack[ViewOptions]) -> str:
         """Return the most frequent options as text, then the most frequent pairs."""
-        text = "\n".join([super().table(view, **wishes), *map(wrapped, self.notes)])
+        text = "\n".join([super().table(view, **options), *map(wrapped, self.notes)])
         if self.pairs is None:
             return text
-        seen = viewed(view, wishes).on_screen()
-        order = self.pairs.listed(seen)
+        seen = make_view(view, options).on_screen()
+        order = self.pairs.row_indices(seen)
         rest = rows_left_out(len(self.pairs.values) - len(order), "less frequent pair")
         shown = self.pairs._shares(order, seen)
-        return "\n".join([text, "", shown, *rest, self.pairs.covers(seen)])
+        return "\n".join([text, "", shown, *rest, self.pairs.coverage_sentence(seen)])

@@ -34,7 +34,7 @@ def dry_run(mechanism: SetMechanism, held: TableAnswers, trials: SimulationSetti
         raise InputError(f"{table.path}: a table must hold at least one answer; got none")
     crowd = joined(parts)
     if trials.people is not None:
-        crowd = crowd.taken(np.arange(trials.people) % crowd.people)
+        crowd = crowd.take(np.arange(trials.people) % crowd.people)
     with table.locate_errors(column):
         return simulate_sets(mechanism, crowd, trials)
 
@@ -61,4 +61,4 @@ def simulate_sets(
 def _parts(crowd: OptionSets) -> Iterator[OptionSets]:
     """Yield the people in order, in batches."""
     for start in range(0, crowd.people, _PEOPLE):
-        yield crowd.taken(np.arange(start, min(start + _PEOPLE, crowd.people)))
+        yield crowd.take(np.arange(start, min(start + _PEOPLE, crowd.people)))

@@ -1,4 +1,4 @@
-"""Who is asked what, where several answers make one table: the shares of pairs and margins.
+"""The design of a joint question: the shares of people who are asked for pairs and for margins.
 
 Two answers. A report of the whole pair says little of a margin: of five by five cells a sixth of
 what the row alone would. So some people are asked for one margin, as many as make both margins
@@ -20,14 +20,14 @@ from rumor.mechanisms.mixed.parts import MAX_CELLS, Parts
 from rumor.mechanisms.subset_selection import SubsetSelection
 
 Shares = list[tuple[tuple[int, ...], Fraction]]
-"""Parts that are asked together, and the share of the people who are."""
+"""The parts that are asked together, and the share of people who are asked for them."""
 
 # A margin may cost 1.3 times the error that half of the people would have.
 _KEPT = 1 / (2 * Fraction(13, 10) ** 2)
 
 
-def designed(parts: Parts, epsilon: float, pair: Fraction | None = None) -> Shares:
-    """The shares; of two parts, `pair` says that of the pair and leaves the rest to the margins."""
+def design_shares(parts: Parts, epsilon: float, pair: Fraction | None = None) -> Shares:
+    """Return the shares of the components; of two parts, `pair` fixes that of the pair."""
     everything = tuple(range(parts.count))
     if parts.count == 2:
         shares = _two(parts, epsilon) if pair is None else (pair, *[(1 - pair) / 2] * 2)
@@ -40,7 +40,7 @@ def designed(parts: Parts, epsilon: float, pair: Fraction | None = None) -> Shar
 
 
 def sum_variance(oracle: SubsetSelection, cells: int) -> Fraction:
-    """What one report's estimate of the share of so many cells together varies by."""
+    """Return the variance of one report's estimate of the total share of `cells` cells together."""
     domain, size = oracle.domain, oracle.size
     one = Fraction(size, domain)
     both = Fraction(size * (size - 1), domain * (domain - 1))
@@ -51,7 +51,7 @@ def sum_variance(oracle: SubsetSelection, cells: int) -> Fraction:
 def _two(parts: Parts, epsilon: float) -> tuple[Fraction, Fraction, Fraction]:
     rows, columns = parts.sizes
     whole = SubsetSelection(domain=rows * columns, epsilon=epsilon)
-    # How much of what asking it alone tells of a margin a report of the pair does.
+    # The information about a margin in a report of the pair, over that in one of the margin.
     told = [
         sum_variance(SubsetSelection(domain=own, epsilon=epsilon), 1) / sum_variance(whole, other)
         for own, other in ((rows, columns), (columns, rows))
@@ -68,14 +68,16 @@ def _two(parts: Parts, epsilon: float) -> tuple[Fraction, Fraction, Fraction]:
 
 
 def _whole_error(parts: Parts, epsilon: float) -> Fraction:
-    """The variance of a cell of a two-way table, in the mean over tables, all asked at once."""
+    """Return the mean variance of a two-way table's cell if every person is asked for all parts."""
     whole = SubsetSelection(domain=parts.cells, epsilon=epsilon)
     tables = list(itertools.combinations(parts.sizes, 2))
     return _mean([sum_variance(whole, parts.cells // math.prod(sizes)) for sizes in tables])
 
 
 def _pairs_error(parts: Parts, epsilon: float) -> Fraction:
-    """The error where each pair is asked of its part of the people."""
+    """Return the mean variance of a two-way table's cell if each
+    pair is asked of its part of people.
+    """
     tables = [math.prod(sizes) for sizes in itertools.combinations(parts.sizes, 2)]
     oracles = [SubsetSelection(domain=cells, epsilon=epsilon) for cells in tables]
     return len(tables) * _mean([sum_variance(oracle, 1) for oracle in oracles])

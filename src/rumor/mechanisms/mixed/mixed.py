@@ -37,7 +37,7 @@ from rumor.core.types import Tally, Vector
 from rumor.core.typing import override
 from rumor.mechanisms.auditing import Audit
 from rumor.mechanisms.blanket import Blanket, BlanketPart
-from rumor.mechanisms.mixed.design import designed
+from rumor.mechanisms.mixed.design import design_shares
 from rumor.mechanisms.mixed.parts import MAX_CELLS, Parts
 from rumor.mechanisms.permanence import FreshAnswers
 from rumor.mechanisms.poisoning import Poisoning, PoisoningTarget
@@ -47,17 +47,19 @@ from rumor.mechanisms.subset_selection import SubsetSelection
 
 @dataclass(frozen=True)
 class Component:
-    """Some parts that are asked together, how, and with which chance."""
+    """Some parts that are asked together, their mechanism, and the chance of being asked."""
 
     asks: tuple[int, ...]
     oracle: SubsetSelection
     chance: int | None
-    """The threshold of being asked this, given nothing before it was; None for the last."""
+    """The threshold of asking for this component if none before it is asked; None for the last."""
     share: Fraction
-    """The part of the people who are asked this."""
+    """The share of the people who are asked for this component."""
 
-    def described(self) -> dict[str, Json]:
-        """As a contract says it: the size of the table follows from the parts."""
+    def describe(self) -> dict[str, Json]:
+        """Return the component as a contract writes it: the size of
+        the table follows from the parts.
+        """
         return {
             "asks": list(self.asks),
             "chance": None if self.chance is None else str(self.chance),
@@ -68,7 +70,7 @@ class Component:
 
 @dataclass(frozen=True, eq=False)
 class ComponentCounts:
-    """What a summary holds of one component."""
+    """The counters of one component in a summary."""
 
     component: Component
     reports: int
@@ -90,14 +92,14 @@ class Mixed(EncodedAnswers):
         epsilon: float,
         pair: float | None = None,
     ) -> None:
-        """`parts` are numbers of values, or tables with an id and labels.
+        """Make a joint mechanism of `parts`: numbers of values, or tables with an id and labels.
 
         `pair` is the share of the people who are asked for both of two answers; the best one
         by default.
         """
         exact.checked_epsilon(epsilon)
         own = Parts.of(parts)
-        shares = designed(own, epsilon, None if pair is None else _checked_pair(pair, own))
+        shares = design_shares(own, epsilon, None if pair is None else _checked_pair(pair, own))
         left, chances = Fraction(1), []
         for _, share in shares[:-1]:
             chances.append(exact.floor_threshold(share / left))
@@ -124,8 +126,8 @@ class Mixed(EncodedAnswers):
         self.components = tuple(itertools.starmap(Component, made))
 
     def parameters(self) -> dict[str, Json]:
-        """How many values each part has, and the components."""
-        components: list[Json] = [one.described() for one in self.components]
+        """Return the number of values of each part, and the components."""
+        components: list[Json] = [one.describe() for one in self.components]
         return {"sizes": list(self.parts.sizes), "components": components}
 
     @classmethod
@@ -157,7 +159,9 @@ class Mixed(EncodedAnswers):
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
-        """Pairs alone, with one margin and with both, three at once and by pairs."""
+        """Return instances with pairs alone, one margin and both,
+        three parts at once and by pairs.
+        """
         return [
             cls(parts=(2, 2), epsilon=1.0),
             cls(parts=(2, 3), epsilon=0.5),
@@ -167,7 +171,7 @@ class Mixed(EncodedAnswers):
         ]
 
     def named(self, parts: Parts) -> Self:
-        """A copy whose parts and values are called as these `parts` are."""
+        """Return a copy with the names of `parts` for its parts and values."""
         if parts.sizes != self.parts.sizes:
             raise InputError(
                 f"the parts must have {format_value(list(self.parts.sizes))} labels; "
@@ -178,19 +182,21 @@ class Mixed(EncodedAnswers):
         return other
 
     def without_labels(self) -> Self:
-        """A copy for parts and values that are known by their numbers."""
+        """Return a copy whose parts and values are known by their numbers."""
         return self.named(self.parts.unnamed)
 
     @property
     def permanence(self) -> FreshAnswers:
-        """All reports are drawn afresh; the names of the parts are its labels."""
+        """The permanence: all reports are drawn afresh, and the
+        names of the parts are the labels.
+        """
         return FreshAnswers(self, self.parts.to_json())
 
     # Answers
 
     @property
     def _encoding(self) -> Parts:
-        """Cells, in their order."""
+        """The encoding of answers: cells, in their order."""
         return self.parts
 
     @property
@@ -202,11 +208,13 @@ class Mixed(EncodedAnswers):
 
     @functools.cached_property
     def epsilon(self) -> float:
-        """The largest of the components': one of them is drawn, whatever the answer."""
+        """The largest loss of a component: one of them is drawn, whatever the answer."""
         return max(one.oracle.epsilon for one in self.components)
 
     def blanket(self) -> Blanket:
-        """The component is public, and two answers may differ in all of them."""
+        """Return the blanket: the component is public, and two
+        answers may differ in every component.
+        """
         parts = [(one.share, one.oracle.blanket().parts) for one in self.components]
         return Blanket(tuple(BlanketPart(share, inner.pairs) for share, (inner,) in parts))
 
@@ -239,7 +247,7 @@ class Mixed(EncodedAnswers):
         return one.share * one.oracle.probability(report[1 : 1 + one.oracle.width], cell)
 
     def draw(self, value: object, draws: Draws) -> bytes:
-        """coin(chance) of each component but the last until one falls; then its own draw."""
+        """Draw coin(chance) of each component but the last until one falls; then its own draw."""
         cell = self.code(value)
         index, one = next(
             (i, one)
@@ -277,7 +285,7 @@ class Mixed(EncodedAnswers):
         return Validity(valid, f"a report names one of {count} components and is one of its own")
 
     def _apart(self, reports: Reports) -> Iterator[tuple[int, NDArray[np.intp], Component]]:
-        """The reports of each component that there are some of."""
+        """Yield the reports of each component that has some."""
         for index, one in enumerate(self.components):
             rows = np.flatnonzero(reports[:, 0] == index)
             if rows.size:
@@ -300,17 +308,19 @@ class Mixed(EncodedAnswers):
 
     @property
     def tally_size(self) -> int:
-        """For each component its reports, and how many hold each of its cells."""
+        """The number of counters: for each component one for its reports and one for each cell."""
         return sum(1 + one.oracle.tally_size for one in self.components)
 
     @property
     def counters_per_report(self) -> int | None:
-        """One, and one for each cell of a report, where all components have as many of them."""
+        """1 more than the cells of a report, if all components
+        report equally many cells, else None.
+        """
         sizes = {1 + one.oracle.counters_per_report for one in self.components}
         return sizes.pop() if len(sizes) == 1 else None
 
     def tally(self, reports: Reports) -> Tally:
-        """The components' own tallies, each behind the number of its reports."""
+        """Return the components' own tallies, each behind the number of its reports."""
         whole = np.zeros(self.tally_size, dtype=np.int64)
         starts = self._starts
         for index, rows, one in self._apart(reports):
@@ -326,7 +336,7 @@ class Mixed(EncodedAnswers):
         return [0, *itertools.accumulate(sizes)]
 
     def counted(self, tally: Tally) -> list[ComponentCounts]:
-        """A tally, a part for each component."""
+        """Return a tally split into one part for each component."""
         return [
             ComponentCounts(
                 one, int(tally[start]), tally[start + 1 : start + 1 + one.oracle.tally_size]
@@ -335,17 +345,19 @@ class Mixed(EncodedAnswers):
         ]
 
     def consistent(self, tally: Tally, reports: int) -> bool:
-        """Whether each component's counters are those of its reports."""
+        """Return whether each component's counters agree with the number of its reports."""
         parts = self.counted(tally)
         fits = (one.component.oracle.consistent(one.tally, one.reports) for one in parts)
         return all(fits) and sum(one.reports for one in parts) == reports
 
     def _fake_gain(self, reports: int, fakes: int) -> float:
-        """All of them speak of one table, as only its part of the others does."""
+        """Return the gain if all fakes speak of one table, of which
+        only some of the others speak.
+        """
         return self._moved(reports, fakes, lambda alone: alone.gain(1, 1))
 
     def _fake_loss(self, reports: int, fakes: int) -> float:
-        """All of them speak of one table, and against a cell in which everybody is."""
+        """Return the loss if all fakes speak of one table, against a cell that everybody is in."""
         return self._moved(reports, fakes, lambda alone: alone.loss(1, 1))
 
     def _moved(self, reports: int, fakes: int, each: Callable[[Poisoning], float]) -> float:
@@ -364,11 +376,11 @@ class MixedAudit(Audit["Mixed"]):
     """Cells of a table, for an audit."""
 
     @override
-    def repeated(self, value: object, count: int) -> object:
+    def repeat(self, value: object, count: int) -> object:
         return np.full(count, self.mechanism.code(value))
 
     def as_argument(self, value: object) -> str:
-        """PART=LABEL for each part."""
+        """Return PART=LABEL for each part."""
         parts = self.mechanism.parts
         places = np.unravel_index(self.mechanism.code(value), parts.sizes)
         named = zip(parts.keys, parts.values, places, strict=True)
@@ -376,13 +388,13 @@ class MixedAudit(Audit["Mixed"]):
 
 
 class _OneStream(Keystreams):
-    """A source of a single stream, read on: what one draw needs of several."""
+    """A random source of a single stream, which one draw passes to several mechanisms."""
 
     def __init__(self, stream: Stream) -> None:
         self._stream = stream
 
     def stream(self) -> Stream:
-        """The stream, where it stands."""
+        """Return the stream at its current position."""
         return self._stream
 
 
@@ -408,7 +420,7 @@ def _checked_asks(asks: object, parts: Parts) -> tuple[int, ...]:
 
 
 def _check_all_pairs(asked: Sequence[tuple[int, ...]], parts: Parts) -> None:
-    """Each component once, and any two parts together in one of them."""
+    """Check that no component is there twice and that one of them has any two parts together."""
     pairs = itertools.combinations(range(parts.count), 2)
     once = len(set(asked)) == len(asked)
     if not once or not all(any(set(pair) <= set(asks) for asks in asked) for pair in pairs):

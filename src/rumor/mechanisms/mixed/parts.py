@@ -24,12 +24,12 @@ from rumor.core.types import Codes
 
 FEWEST, MOST = 2, 4
 MAX_CELLS = 100
-"""Cells of one table, at most: with more, noise is all that there would be in most of them."""
+"""The most cells of one table: with more, most cells would hold only noise."""
 
 
 @dataclass(frozen=True)
 class Parts:
-    """How many values each part has, and what parts and values are called."""
+    """The numbers of values of the parts, with the names of parts and values."""
 
     sizes: tuple[int, ...]
     ids: tuple[str, ...] | None = None
@@ -37,7 +37,9 @@ class Parts:
 
     @classmethod
     def of(cls, given: object) -> Self:
-        """From a number of values for each part, or from tables with an id and labels."""
+        """Return the parts given by a number of values for each, or
+        by tables with an id and labels.
+        """
         if isinstance(given, cls):
             return given
         rule = f"parts must be a list of {FEWEST} to {MOST} of them, each with an id and labels"
@@ -57,22 +59,22 @@ class Parts:
 
     @property
     def count(self) -> int:
-        """How many parts there are."""
+        """The number of parts."""
         return len(self.sizes)
 
     @property
     def cells(self) -> int:
-        """How many answers there are."""
+        """The number of possible answers."""
         return math.prod(self.sizes)
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """What the parts are called: by their ids, or by their numbers."""
+        """The names of the parts: their ids, or else their numbers."""
         return self.ids or tuple(str(part) for part in range(self.count))
 
     @functools.cached_property
     def values(self) -> tuple[tuple[str, ...], ...]:
-        """What the values of each part are called."""
+        """The labels of the values of each part."""
         return self.labels or tuple(tuple(map(str, range(size))) for size in self.sizes)
 
     @property
@@ -81,19 +83,21 @@ class Parts:
         return Parts(self.sizes)
 
     def to_json(self) -> Json:
-        """As a contract says them; None where they have no names."""
+        """Return the parts as a contract writes them; None if they have no names."""
         if self.ids is None or self.labels is None:
             return None
         pairs = zip(self.ids, self.labels, strict=True)
         return [{"id": id, "labels": list(labels)} for id, labels in pairs]
 
     def inputs(self) -> list[tuple[Any, ...]]:
-        """Every answer, as people give it, in the order of cells."""
+        """Return every answer in the form that people give, in the order of cells."""
         own: Sequence[Sequence[object]] = self.labels or [range(size) for size in self.sizes]
         return list(itertools.product(*own))
 
     def code(self, value: object) -> int:
-        """The cell of one person's answer: an object of its parts, or a list in their order."""
+        """Return the cell of one person's answer: an object of its
+        parts, or a list in their order.
+        """
         cell = 0
         for part, given in enumerate(self._row(value)):
             cell = cell * self.sizes[part] + self._code(part, given)
@@ -109,7 +113,7 @@ class Parts:
             raise AnswerError(rule, got=problem.got) from None
 
     def codes(self, values: object) -> Codes:
-        """The cells of many answers: a row for each person, or the numbers of cells."""
+        """Return the cells of many answers: a row for each person, or the numbers of cells."""
         rows = values
         if not isinstance(rows, np.ndarray):
             if isinstance(rows, (str, bytes)) or not isinstance(rows, Sequence):
@@ -129,7 +133,7 @@ class Parts:
         return self.joined([self.column(part, column) for part, column in enumerate(columns)])
 
     def column(self, part: int, values: object) -> Codes:
-        """A column of answers to one part, as positions."""
+        """Return a column of answers to one part, as positions."""
         try:
             return self._column(part, values)
         except AnswerError as problem:
@@ -142,14 +146,14 @@ class Parts:
         return encode(values, self.sizes[part], names)
 
     def joined(self, columns: Sequence[Codes]) -> Codes:
-        """The cells of people whose parts are in these columns."""
+        """Return the cells of people whose parts are in these columns."""
         cells = np.zeros_like(columns[0])
         for size, column in zip(self.sizes, columns, strict=True):
             cells = cells * size + column
         return cells
 
     def within(self, cells: Codes, asks: Sequence[int]) -> Codes:
-        """The cells of the table of some parts alone."""
+        """Return the cells of the table of some parts alone."""
         places = np.unravel_index(cells, self.sizes)
         found = np.zeros_like(cells)
         for part in asks:
@@ -157,7 +161,7 @@ class Parts:
         return found
 
     def one_within(self, cell: int, asks: Sequence[int]) -> int:
-        """The cell of some parts that one cell lies in, as a device reckons it."""
+        """Return the cell of some parts that one cell lies in, as a device reckons it."""
         places = []
         for size in reversed(self.sizes):
             cell, place = divmod(cell, size)
@@ -194,7 +198,7 @@ def _labels(table: Mapping[str, object]) -> tuple[str, ...]:
 
 
 def _few(sizes: Sequence[int]) -> tuple[int, ...]:
-    """Sizes whose tables, of any two parts, are small enough to say something of a cell."""
+    """Check that the tables of any two parts are small enough for their cells to be estimated."""
     for one, other in itertools.combinations(sizes, 2):
         if one * other > MAX_CELLS:
             raise InputError(

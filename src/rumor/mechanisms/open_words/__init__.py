@@ -1,1 +1,1 @@
-"""Words that nobody listed: a code, hashes of prefixes, and levels."""
+"""Open vocabulary: a code, hashes of prefixes, and levels."""

@@ -47,7 +47,7 @@ class Written:
     length: int
     ended: bool
     broken: bool = False
-    """Whether it stops at a character that the code does not have, or has another length."""
+    """Whether the text stops at a character that the code lacks, or has the wrong length."""
 
 
 @dataclass(frozen=True)
@@ -56,14 +56,14 @@ class PrefixCode:
 
     rows: tuple[tuple[int, tuple[Symbol, ...]], ...]
     length: int | None = None
-    """The characters of every text, where there is no end mark."""
+    """The number of characters of every text; None if the code has an end mark."""
 
     @classmethod
     def of(cls, given: object, length: int | None = None) -> PrefixCode:
-        """From what a contract or a file says, or the sentence that says what is wrong.
+        """Return the code `given` by a contract or a file, or raise an error that says the fault.
 
-        With a length, the code for texts of so many characters: without its end mark, if it has
-        one.
+        With a `length`, it is the code for texts of that many characters: without its end mark, if
+        it has one.
         """
         rows, own = given, None
         if isinstance(given, Mapping):
@@ -90,7 +90,7 @@ class PrefixCode:
 
     @classmethod
     def load(cls, path: PathLike, length: int | None = None) -> PrefixCode:
-        """From a JSON file of such rows."""
+        """Return the code in the JSON file at `path`, which holds such rows."""
         try:
             rows = json.loads(Path(path).read_text(encoding="utf-8"))
         except OSError as problem:
@@ -106,7 +106,7 @@ class PrefixCode:
 
     @classmethod
     def from_weights(cls, weights: Mapping[Symbol, int], length: int | None = None) -> PrefixCode:
-        """Huffman's code for symbols of these frequencies, any whole numbers above 0.
+        """Return Huffman's code for symbols of these frequencies, any whole numbers above 0.
 
         Of equal weights the earlier symbol counts as the rarer one, and a joined group as later
         than any symbol, so that the same weights give the same code everywhere.
@@ -128,7 +128,9 @@ class PrefixCode:
         return cls.of(rows, length)
 
     def of_length(self, length: int) -> PrefixCode:
-        """The code for texts of so many characters: its end mark's room goes to the others."""
+        """Return the code for texts of `length` characters: the
+        other symbols get the end mark's room.
+        """
         sizes = {symbol: size for symbol, (_, size) in self.words.items() if symbol != END}
         weights = {symbol: 1 << (MAX_LENGTH - size) for symbol, size in sizes.items()}
         return PrefixCode.from_weights(weights, length)
@@ -165,7 +167,9 @@ class PrefixCode:
             )
 
     def to_json(self) -> Json:
-        """The rows as a contract writes them, with the length of all texts where there is one."""
+        """Return the rows as a contract writes them, with the
+        length of all texts if they have one.
+        """
         rows: list[Json] = [[length, *symbols] for length, symbols in self.rows]
         return rows if self.length is None else {"length": self.length, "rows": rows}
 
@@ -184,11 +188,11 @@ class PrefixCode:
 
     @functools.cached_property
     def _longest(self) -> int:
-        """The characters of the longest symbol."""
+        """The number of characters of the longest symbol."""
         return max(len(s) for s in self.words if isinstance(s, str))
 
     def write(self, text: str, most: int | None = None) -> Written:
-        """The bits of a text with its end mark, or the first `most` of them."""
+        """Return the bits of a text with its end mark, or the first `most` of them."""
         text = normal(text)
         if self.length is not None and len(text) != self.length:
             return Written(0, 0, ended=False, broken=True)
@@ -205,7 +209,9 @@ class PrefixCode:
         return _cut(bits, length, most, ended=END not in self.words and place == len(text))
 
     def _next(self, text: str, place: int) -> tuple[int, int, int] | None:
-        """Code word, its length and the characters it stands for, at a place of a text."""
+        """Return the next code word of a text, its length, and how
+        many characters it stands for.
+        """
         for used in range(min(self._longest, len(text) - place), 0, -1):
             found = self.words.get(text[place : place + used])
             if found is not None:
@@ -220,10 +226,10 @@ class PrefixCode:
         return word, size, 1
 
     def read(self, bits: int, length: int) -> str | None:
-        """The text of bits that `write` gave, with or without what follows the end mark.
+        """Return the text of bits that `write` gave, with or without bits behind the end mark.
 
-        Where there is no end mark, as much of the text as the bits decide. None where no text
-        is written so.
+        Without an end mark, the result is as much of the text as the bits decide. None if no text
+        has these bits.
         """
         symbols = {(size, word): symbol for symbol, (word, size) in self.words.items()}
         text, place = "", 0
@@ -252,20 +258,20 @@ class PrefixCode:
 
     @property
     def end_bits(self) -> int:
-        """The bits of the end mark; none where all texts have one length."""
+        """The number of bits of the end mark; 0 if all texts have one length."""
         return self.words.get(END, (0, 0))[1]
 
     @property
     def most_bits(self) -> int:
-        """The bits of the character that has the longest code word."""
+        """The number of bits of the character that has the longest code word."""
         return max(
             _whole(symbol, size) for symbol, (_, size) in self.words.items() if symbol != END
         )
 
     def bits_per_character(self) -> tuple[float, float]:
-        """The mean and the variance of the bits of a character, in texts that suit the code.
+        """Return the mean and the variance of the bits of a character, in texts that suit the code.
 
-        Those are texts whose symbols come as often as their lengths are short for: 2^-length.
+        A text suits the code if each symbol has the frequency 2^-length.
         """
         total = mean = square = 0.0
         for symbol, (_, size) in self.words.items():
@@ -281,17 +287,17 @@ class PrefixCode:
 
 
 def normal(text: str) -> str:
-    """A text as codes write it: any text, in Unicode normal form C."""
+    """Return a text in the form that codes write: Unicode normal form C."""
     return unicodedata.normalize("NFC", well_formed(text))
 
 
 def tail_bytes(lead: int) -> int:
-    """How many bytes follow this first byte of a character."""
+    """Return the number of bytes that follow this first byte of a character."""
     return 1 + (lead >= 0xE0) + (lead >= 0xF0)
 
 
 def _whole(symbol: Symbol, size: int) -> int:
-    """The bits of a symbol with those that follow a first byte."""
+    """Return the bits of a symbol with those that follow a first byte."""
     return size + (_TAIL_BITS * tail_bytes(symbol) if isinstance(symbol, int) else 0)
 
 

@@ -1,4 +1,4 @@
-"""Open words from what is wanted: how many levels there are, and how often each is asked.
+"""The design of open words: the number of levels, and how often each is asked.
 
 `longest` says up to how many characters words shall be named: code points, as the code expects
 them. Words of that length need different
@@ -36,14 +36,17 @@ COHORTS = 256
 _WEIGHT = 20
 _DECAY = 0.75
 _WHOLE = 0.7
-# Levels of the same weight where nothing is said: a third of all, and three at least. Frequent
-# words have about twenty bits in any script that its code suits.
+# If `typical` is not given, one level in this many has full weight: frequent words have about
+# twenty bits in any script that its code suits.
 _EVEN_PART = 3
+# The least number of levels with full weight.
 _EVEN_LEAST = 3
 
 
 def _most_bits(code: PrefixCode, longest: int) -> float:
-    """Room for words of up to so many characters, end mark included."""
+    """Return the number of bits reserved for words of up to
+    `longest` characters, end mark included.
+    """
     longest = checked_size("longest", longest, 1, MAX_CHARACTERS)
     if _alike(code):
         return longest * code.most_bits
@@ -60,10 +63,10 @@ def levels_for(
     step: int = STEP,
     fits: Sequence[str] = (),
 ) -> tuple[int, ...]:
-    """The weights of levels for words of up to so many characters, typically of so many.
+    """Return the weights of levels for words of up to `longest` characters, typically of `typical`.
 
-    There is room for each word of `fits`, however long it is. Where one takes more than all levels
-    have, the levels up to its end have the same weight: each of its bits must be found.
+    The levels have room for each word of `fits`, however long it is. If a word takes more bits than
+    all levels have, the levels up to its end have equal weight: each of its bits must be found.
     """
     mean, _ = code.bits_per_character()
     depth = min(MAX_LEVELS - 1, max(1, math.ceil(_most_bits(code, longest) / step)))
@@ -80,7 +83,7 @@ def levels_for(
 
 
 def _room_for(code: PrefixCode, word: str, step: int) -> int:
-    """Return the bits of a `word` that shall be named, or refuse one that cannot be."""
+    """Return the bits of a `word` that must be nameable, or refuse one that cannot be."""
     written, most = code.write(word), step * (MAX_LEVELS - 1)
     if not written.ended:
         raise InputError(
@@ -95,16 +98,19 @@ def _room_for(code: PrefixCode, word: str, step: int) -> int:
 
 
 def _alike(code: PrefixCode) -> bool:
-    """Whether words have one length, and the code writes all of them with about as many bits."""
+    """Return whether words have one length and the code writes
+    all of them with about as many bits.
+    """
     mean, _ = code.bits_per_character()
     return code.length is not None and code.most_bits <= _ABOUT_AS_MANY * mean
 
 
 def _step_of_one_length(code: PrefixCode, length: int) -> int:
-    """As few levels as steps of fifteen bits at most allow, all of them as full as the others.
+    """Return the bits of a level for words of one length: at most
+    fifteen, in few equally full levels.
 
-    Where a code writes some words of this length with many more bits than most, those that have
-    few are better tested by many levels, as words of any length are.
+    If a code writes some words of this length with many more bits than most words, many levels are
+    better, as for words of any length: the words with few bits are tested more often.
     """
     if not _alike(code):
         return STEP
@@ -123,7 +129,7 @@ def open_words(
     cohorts: int = COHORTS,
     fits: Sequence[str] = (),
 ) -> OpenWords:
-    """The mechanism for words of up to so many characters, everything else chosen.
+    """Return the mechanism for words of up to `longest` characters, with everything else chosen.
 
     A code of one length says itself how long words are.
     """

@@ -1,4 +1,4 @@
-"""Words that nobody listed: a noisy hash of a word's beginning, at a level drawn for each person.
+"""Open words: a noisy hash of a word's prefix, at a level drawn for each person.
 
 A person belongs to a level and a cohort, both public and drawn once, whatever the word is. The
 level says how much of the word is looked at: its first bits in a public code, or all of it
@@ -56,9 +56,9 @@ MAX_BUCKETS = 1 << 16
 # Weights are small whole numbers, since a level is one draw below their sum.
 MAX_WEIGHT = 1 << 10
 MAX_COUNTERS = 1 << 24
-# Where nothing else is said, a table of counters is held to this.
+# The most counters of a tally if the number of cohorts is chosen by default.
 _USUAL_COUNTERS = 1 << 22
-# What a person is told of a word that is too long, or that the code cannot write.
+# The sentence shown for a word that is too long, or that the code cannot write.
 UNNAMED = "the word does not fit this question: it is counted, and will not be named"
 
 
@@ -67,7 +67,7 @@ class OpenWords(CountedIntegers, PermanentAnswers):
 
     name = "open-words"
     kind = "words"
-    # All of them at the level that alone decides the share of a word of the greatest length.
+    # All fakes answer at the one level that decides the share of a word of the greatest length.
     _poisoning_target = PoisoningTarget("a word")
 
     def __init__(
@@ -81,7 +81,7 @@ class OpenWords(CountedIntegers, PermanentAnswers):
         cohorts: int = 256,
         buckets: int | None = None,
     ) -> None:
-        """`step` is the bits that each level adds, `weights` how often each level is asked.
+        """Make open words: each level adds `step` bits, and is asked as often as `weights` says.
 
         The last weight is that of whole words. `buckets` is how many a hash has; the number with
         the least noise by default.
@@ -128,7 +128,9 @@ class OpenWords(CountedIntegers, PermanentAnswers):
         self.truth = truth
 
     def parameters(self) -> dict[str, Json]:
-        """The code, the shape, the key in hexadecimal, and the threshold of the true bucket."""
+        """Return the code, the shape, the key in hexadecimal, and
+        the threshold of the true bucket.
+        """
         return {
             "code": self.code.to_json(),
             "step": self.step,
@@ -158,7 +160,9 @@ class OpenWords(CountedIntegers, PermanentAnswers):
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
-        """Two buckets and some, one cohort and several, words that end early, late and never."""
+        """Return instances with two buckets and more, and with
+        words that end early, late and never.
+        """
         short = [[1, "a"], [2, "b", ""]]
         some = [[2, "", "wo", "rd"], [4, " ", "1", "2", 195]]
         four = {"length": 4, "rows": [[2, "w", "rd"], [3, "o", "r", "d", 195]]}
@@ -171,7 +175,7 @@ class OpenWords(CountedIntegers, PermanentAnswers):
         ]
 
     def inputs(self) -> Sequence[object]:
-        """Some words, among them such as the codes of the examples can and cannot write."""
+        """Return some words, among them some that the codes of the examples cannot write."""
         return [f"word {i}" for i in range(18)] + ["", "a", "ab", "word", "\u00e9", "\u691c\u7d22"]
 
     # Privacy
@@ -183,48 +187,50 @@ class OpenWords(CountedIntegers, PermanentAnswers):
 
     @property
     def exact_odds(self) -> Fraction:
-        """The true bucket over another."""
+        """The exact odds of the true bucket against another."""
         return self.exact_hit * (self.buckets - 1) / (1 - self.exact_hit)
 
     @functools.cached_property
     def hit(self) -> float:
-        """P(the word's bucket is reported | the word)."""
+        """The chance that a report shows the bucket of its person's word."""
         return float(self.exact_hit)
 
     @property
     def gain(self) -> float:
-        """How much more often a word's bucket is reported by its people than by chance."""
+        """The difference of the chances of a word's bucket for its people and for others."""
         return float(self.exact_hit - Fraction(1, self.buckets))
 
     @functools.cached_property
     def epsilon(self) -> float:
-        """The loss between words in two buckets, which some cohort has."""
+        """The exact loss between words in two buckets, which some cohort has."""
         return exact.worst_log_ratio([self.exact_odds])
 
     def blanket(self) -> Blanket:
-        """Level and cohort are public, and two words have two buckets at most."""
+        """Return the blanket: level and cohort are public, and two
+        words have two buckets at most.
+        """
         return support_blanket(self.exact_hit, self.exact_odds)
 
     @property
     def is_memoised(self) -> bool:
-        """Always: the report of a word is made once."""
+        """True: the report of a word is made once."""
         return True
 
     def epsilon_composed(self, made: Sequence[tuple[Mechanism, int]]) -> float:
-        """Further reports of one word are copies of the first, and say nothing more."""
+        """Return the loss of one report: further reports of one word are its copies."""
         return self.epsilon
 
     @property
     def epsilon_permanent(self) -> float:
-        """As much as one report."""
+        """The loss of any number of reports of one word, which is that of one."""
         return self.epsilon
 
     def identity(self, value: object) -> str:
-        """The word, in normal form."""
+        """Return the word in normal form."""
         return super().identity(_word(value))
 
     def notes(self, value: object) -> tuple[str, ...]:
-        """Whether the word is counted, and cannot be named."""
+        """Return a sentence if the word is counted and cannot be named."""
         fits = self.code.write(_word(value), self.stems.bits).ended
         return () if fits else (UNNAMED,)
 
@@ -232,7 +238,7 @@ class OpenWords(CountedIntegers, PermanentAnswers):
 
     @property
     def levels(self) -> int:
-        """All levels, that of whole words last."""
+        """The number of levels, with that of whole words as the last."""
         return len(self.weights)
 
     @functools.cached_property
@@ -246,7 +252,7 @@ class OpenWords(CountedIntegers, PermanentAnswers):
         return len(self.weights) * self.cohorts * self.buckets
 
     def split(self, report: bytes) -> tuple[int, int, int]:
-        """Level, cohort and bucket."""
+        """Return level, cohort and bucket of each report."""
         rest, bucket = divmod(int.from_bytes(report, "little"), self.buckets)
         return *divmod(rest, self.cohorts), bucket
 
@@ -255,7 +261,7 @@ class OpenWords(CountedIntegers, PermanentAnswers):
         return place.to_bytes(self.width, "little")
 
     def bucket(self, value: object, level: int, cohort: int) -> int:
-        """Where a cohort of a level puts a word."""
+        """Return the bucket into which a cohort of a level puts a word."""
         return self.stems.bucket(self.stems.fingerprints(_word(value))[level], level, cohort)
 
     @override
@@ -267,7 +273,7 @@ class OpenWords(CountedIntegers, PermanentAnswers):
         return there * (1 - self.exact_hit) / (self.buckets - 1)
 
     def _settled(self, value: object, level: int, cohort: int, draws: Draws) -> bytes:
-        """coin(truth): the bucket; otherwise below(buckets - 1), skipping it."""
+        """Draw coin(truth): the bucket; otherwise below(buckets - 1), skipping it."""
         bucket = self.bucket(value, level, cohort)
         if not draws.coin(self.truth):
             other = draws.below(self.buckets - 1)
@@ -275,27 +281,27 @@ class OpenWords(CountedIntegers, PermanentAnswers):
         return self._join(level, cohort, bucket)
 
     def _level(self, draws: Draws) -> int:
-        """below(sum of the weights), and the level that it falls into."""
+        """Draw below(sum of the weights), and return the level that it falls into."""
         return bisect.bisect_right(self._ends, draws.below(self._ends[-1]))
 
     def draw(self, value: object, draws: Draws) -> bytes:
-        """The level, then below(cohorts), then the bucket, all from one stream."""
+        """Draw the level, then below(cohorts), then the bucket, all from one stream."""
         level, cohort = self._level(draws), draws.below(self.cohorts)
         return self._settled(value, level, cohort, draws)
 
     def draw_permanent(self, value: object, *, person: Keyed, noise: Keyed) -> bytes:
-        """Level and cohort, which ignore the value, and the permanent bucket."""
+        """Draw level and cohort, which ignore the value, and the permanent bucket."""
         levels = person.extend("level", ",".join(map(str, self.weights)))
         level = self._level(levels.draws())
         cohort = person.extend("cohort", self.cohorts).draws().below(self.cohorts)
         return self._settled(value, level, cohort, noise.draws())
 
     def report_permanent(self, settled: bytes, *, random: RandomSource | None = None) -> bytes:
-        """The permanent answer as it is."""
+        """Return the permanent answer unchanged."""
         return settled
 
     def transcript_log_ratio(self, transcripts: Reports, first: object, second: object) -> Vector:
-        """The evidence of the first report: the others are its copies."""
+        """Return the log-ratio of the first reports: the others are their copies."""
         return self.log_likelihood_ratio(np.ascontiguousarray(transcripts[:, 0]), first, second)
 
     def _privatize(self, values: object, source: RandomSource) -> Reports:
@@ -305,13 +311,17 @@ class OpenWords(CountedIntegers, PermanentAnswers):
     def privatize_coded(
         self, words: Sequence[str], codes: Codes, *, random: RandomSource | None = None
     ) -> Reports:
-        """Reports of people who hold words[codes[i]]: for crowds whose words are known."""
+        """Return reports of people who hold words[codes[i]], for
+        simulated people whose words are known.
+        """
         return self.privatize_stems(self.stems.table(words), codes, random=random)
 
     def privatize_stems(
         self, table: NDArray[np.uint64], codes: Codes, *, random: RandomSource | None = None
     ) -> Reports:
-        """Reports from a `table` of the words' fingerprints, made once for many crowds."""
+        """Return reports from a `table` of the words' fingerprints,
+        made once for many simulations.
+        """
         stream = (System() if random is None else random).stream()
         drawn = stream.below(self._ends[-1], codes.size)
         levels = np.searchsorted(np.array(self._ends, dtype=np.uint64), drawn, side="right")
@@ -327,15 +337,17 @@ class OpenWords(CountedIntegers, PermanentAnswers):
     # Counts
 
     def table(self, tally: Tally) -> Tally:
-        """A tally as levels by cohorts by buckets."""
+        """Return a tally as levels by cohorts by buckets."""
         return tally.reshape(self.levels, self.cohorts, self.buckets)
 
     def _fake_gain(self, reports: int, fakes: int) -> float:
-        """All of them speak of whole words, as few of the others do."""
+        """Return the gain if all fakes speak of whole words, as few of the others do."""
         return self._part(reports, fakes) * (1 - 1 / self.buckets) / self.gain
 
     def _fake_loss(self, reports: int, fakes: int) -> float:
-        """All of them name another bucket than that of a word which everybody holds."""
+        """Return the loss if all fakes name another bucket than
+        that of a word that everybody holds.
+        """
         return self._part(reports, fakes) * (1 + 1 / (self.buckets * self.gain))
 
     def _part(self, reports: int, fakes: int) -> float:
@@ -354,7 +366,7 @@ def _checked_weights(weights: object) -> tuple[int, ...]:
 
 
 def _noise(buckets: int, power: Fraction) -> float:
-    """The variance of a word that nobody holds, up to a factor."""
+    """Return the variance of a word that nobody holds, up to a factor."""
     gain = power / (power + buckets - 1) - Fraction(1, buckets)
     return float(Fraction(buckets - 1, buckets**2) / gain**2)
 

@@ -1,4 +1,4 @@
-"""Stems: what each level of an open question hashes of a word, the same in every language.
+"""Prefix hashes: the part of a word that each level of an open question hashes.
 
 Level l of T asks for the first l * step bits of the word in the collection's code, the last level
 for the whole word. A stem is known by a fingerprint of 64 bits. With G the golden ratio's odd
@@ -40,29 +40,29 @@ _MASK = (1 << 64) - 1
 
 @dataclass(frozen=True)
 class PrefixHashes:
-    """The fingerprints of words and where the cohorts of each level put them."""
+    """The fingerprints of words, and the buckets into which the cohorts of each level put them."""
 
     code: PrefixCode
     step: int
     depth: int
-    """How many levels ask for a beginning; one more asks for the whole word."""
+    """The number of levels that ask for a prefix; one more level asks for the whole word."""
     cohorts: int
     buckets: int
     key: bytes
 
     @property
     def levels(self) -> int:
-        """All levels, that of whole words last."""
+        """The number of levels, with that of whole words as the last."""
         return self.depth + 1
 
     @property
     def bits(self) -> int:
-        """The bits of the deepest beginning: words of more can take part and not be named."""
+        """The number of bits of the deepest prefix: longer words take part and cannot be named."""
         return self.step * self.depth
 
     @functools.cached_property
     def root(self) -> int:
-        """The fingerprint of the empty beginning."""
+        """The fingerprint of the empty prefix."""
         return _digest("rumor open words: stems", self.key)
 
     @functools.cached_property
@@ -72,7 +72,7 @@ class PrefixHashes:
         ]
 
     def chunks(self, written: Written) -> list[int]:
-        """The bits of a word, `step` at a time, zeros behind its end; whole ones if it goes on."""
+        """Return the bits of a word, `step` at a time, with zeros behind its end."""
         count, rest = divmod(written.length, self.step)
         bits = written.bits
         if rest and written.ended:
@@ -83,11 +83,11 @@ class PrefixHashes:
         return [bits >> self.step * (count - 1 - i) & mask for i in range(count)]
 
     def word_fingerprint(self, word: str) -> int:
-        """The fingerprint of a whole word."""
+        """Return the fingerprint of a whole word."""
         return _digest("rumor open words: word", self.key, normal(word).encode("utf-8"))
 
     def fingerprints(self, word: str) -> list[int]:
-        """The fingerprint of a word at each level, that of whole words last."""
+        """Return the fingerprint of a word at each level, that of whole words last."""
         whole = self.word_fingerprint(word)
         written = self.code.write(word, self.bits)
         found, here = [], self.root
@@ -98,7 +98,7 @@ class PrefixHashes:
         return [*found, whole]
 
     def pieces(self, words: Sequence[str]) -> Pieces:
-        """Many words as chunks, -1 behind the last, and whether each ended: no key is in it."""
+        """Return many words as chunks, -1 behind the last, and whether each word ended."""
         chunks = np.full((len(words), self.depth), -1, dtype=np.int32)
         ended = np.zeros(len(words), dtype=np.bool_)
         for row, word in enumerate(words):
@@ -109,7 +109,9 @@ class PrefixHashes:
         return chunks, ended
 
     def table(self, words: Sequence[str], pieces: Pieces | None = None) -> Words:
-        """The fingerprints of many words, a row for each; their pieces may be known already."""
+        """Return the fingerprints of many words, a row for each;
+        their pieces may be known already.
+        """
         chunks, ended = self.pieces(words) if pieces is None else pieces
         out = np.empty((len(words), self.levels), dtype=np.uint64)
         whole = np.array([self.word_fingerprint(word) for word in words], dtype=np.uint64)
@@ -122,12 +124,14 @@ class PrefixHashes:
         return out
 
     def extend(self, parents: Words, chunks: NDArray[np.integer]) -> Words:
-        """The fingerprints of stems that are one chunk longer."""
+        """Return the fingerprints of prefixes that are one chunk longer."""
         grown = (chunks.astype(np.uint64) + np.uint64(1)) * np.uint64(GOLDEN)
         return mix64_array(parents + grown)
 
     def bucket(self, fingerprint: int, level: int, cohort: int) -> int:
-        """Where a cohort of a level puts a fingerprint: the hash family, one at a time."""
+        """Return the bucket of a fingerprint in a cohort of a
+        level: the hash family, one at a time.
+        """
         seed = self._seeds[level] + 2 * cohort
         hashed = (mix64(seed) | 1) * fingerprint + mix64(seed + 1) & _MASK
         return (hashed >> 32) * self.buckets >> 32
@@ -142,14 +146,14 @@ class PrefixHashes:
     def places(
         self, fingerprints: Words, levels: NDArray[np.integer], cohorts: NDArray[np.integer]
     ) -> NDArray[np.int64]:
-        """The bucket of each of many fingerprints, in the level and cohort beside it."""
+        """Return the bucket of each of many fingerprints, in the level and cohort beside it."""
         a, b = self.hashes
         hashed = a[levels, cohorts] * fingerprints + b[levels, cohorts]
         half = np.uint64(32)
         return np.asarray((hashed >> half) * np.uint64(self.buckets) >> half, dtype=np.int64)
 
     def rows(self, fingerprints: Words, level: int) -> NDArray[np.int64]:
-        """The buckets of fingerprints in every cohort of one level, a row for each."""
+        """Return the buckets of fingerprints in every cohort of one level, a row for each."""
         a, b = self.hashes
         hashed = fingerprints[:, None] * a[level] + b[level]
         half = np.uint64(32)

@@ -45,17 +45,19 @@ from rumor.mechanisms.support import Score, centred_score
 
 MAX_POINTS = 1 << 24
 _LARGEST_FIELD = math.isqrt(MAX_POINTS)
-# Of fields whose noise is so nearly the least, the one that is counted fastest, unless the least is
-# itself so far above what is best for very many values; and what counting may take, field times
-# points: a few seconds.
-_NEARLY, _FAR, _MOST_WORK = 1.008, 1.012, 1 << 30
-# Points for each value, at most: where even more would have less noise, other oracles have least.
+# The fastest field may have this much more than the least noise.
+_NEARLY = 1.008
+# If even the least noise exceeds that for very many values by this factor, no more is accepted.
+_FAR = 1.012
+# The most work, field times points, that counting may take: a few seconds.
+_MOST_WORK = 1 << 30
+# The most points for each value: if still more points lower the noise, other oracles are better.
 _MOST_EACH = 16
 # Rows drawn at a time: their coordinates stay in the second-level cache.
 _CHUNK = 1 << 13
-# Counts of so many points are remembered: estimators ask for those of one tally again and again.
+# Counts of at least this many points are cached: estimators ask repeatedly for those of one tally.
 _MANY = 1 << 16
-# Counts of so few are a product with the matrix itself.
+# Counts of at most this many points are a product with the matrix itself.
 _FEW = 200
 # Supports of points by values that are held at a time.
 _CELLS = 1 << 22
@@ -79,7 +81,9 @@ class Projective(CountedIntegers, FrequencyOracle):
         field: int | None = None,
         labels: Sequence[str] | None = None,
     ) -> None:
-        """`field` is a prime; by default one with nearly the least variance."""
+        """Make projective response with the prime `field`; by
+        default one with nearly least variance.
+        """
         super().__init__(domain, labels)
         power = exact.exp(exact.checked_epsilon(epsilon))
         self._load_shape(best_field(self.domain, float(power)) if field is None else field)
@@ -100,7 +104,9 @@ class Projective(CountedIntegers, FrequencyOracle):
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
-        """The fewest points, all of them used, some, four dimensions, and more than a byte."""
+        """Return instances with the fewest points, four dimensions,
+        two bytes, and unused points.
+        """
         return [
             cls(domain=2, epsilon=1.0, field=2),
             cls(domain=7, epsilon=1.0, field=2),
@@ -113,7 +119,7 @@ class Projective(CountedIntegers, FrequencyOracle):
 
     @functools.cached_property
     def exact_miss(self) -> Fraction:
-        """Hyperplanes of two values meet in as many points, whichever they are."""
+        """The chance that another value is supported, which is equal for all pairs of values."""
         space, hit = self.space, self.exact_hit
         own, rest = Fraction(space.common, space.supporting), space.supporting - space.common
         return own * hit + rest * (1 - hit) / space.others
@@ -126,7 +132,7 @@ class Projective(CountedIntegers, FrequencyOracle):
 
     @property
     def dispersion(self) -> float:
-        """The points that two values share, over what independence would give."""
+        """The number of points that two values share, over that under independence."""
         return self.space.points * self.space.common / self.space.supporting**2
 
     @property
@@ -135,7 +141,7 @@ class Projective(CountedIntegers, FrequencyOracle):
         return self.space.points
 
     def supports(self, points: Codes, code: int) -> NDArray[np.bool_]:
-        """Whether each of these points supports a value."""
+        """Return whether each of `points` supports `value`."""
         (own, _), (theirs, _) = (self.space.vectors(which) for which in (np.array([code]), points))
         both = zip(self.space.coordinates(theirs), self.space.coordinates(own), strict=True)
         product = sum((u * v for u, v in both), 0 * points)
@@ -149,13 +155,13 @@ class Projective(CountedIntegers, FrequencyOracle):
         return (1 - self.exact_hit) / self.space.others
 
     def log_likelihood_ratio(self, reports: Reports, first: object, second: object) -> Vector:
-        """The odds, where a report supports one of the two values and not the other."""
+        """Return +-ln(odds) for each report that supports one of the two values alone, else 0."""
         points = from_little_endian(reports)
         near = [self.supports(points, self.code(value)) for value in (first, second)]
         return (near[0].astype(np.float64) - near[1]) * math.log(self.odds)
 
     def draw(self, value: object, draws: Draws) -> bytes:
-        """coin(inside): below(s), a point of t - 1 dimensions; otherwise below(q^(t-1)), a vector.
+        """Draw coin(inside): below(s), t - 1 dimensions; otherwise below(q^(t-1)), a vector.
 
         Its coordinates are put around the place p of the value's last coordinate, which is 1, and
         coordinate p is what makes the product with the value 0 (inside) or 1 modulo q. The report
@@ -187,10 +193,9 @@ class Projective(CountedIntegers, FrequencyOracle):
         return _remembered(self.space, tally)[: self.domain]
 
     def group_score(self, tally: Tally, reports: int, members: NDArray[np.intp]) -> Score:
-        """A mean whose square is observed.
+        """Return the score of a group: a mean whose square is observed.
 
-        Which hyperplanes go together depends on the group, and the tally, which counts points,
-        knows.
+        Which hyperplanes meet depends on the group, and the tally of points shows it.
         """
         part, gain = members.size / self.domain, self.gain
         weight = np.full(self.domain, -part)
@@ -201,9 +206,9 @@ class Projective(CountedIntegers, FrequencyOracle):
         return centred_score(mean, gain, part, square, square, ends)
 
     def covariance(self, frequencies: Vector, reports: int) -> Vector:
-        """From all points: how often two values are supported together depends on who else is.
+        """Return the covariance from all points, as joint support depends on all frequencies.
 
-        A person on the line through two values supports both with every point that does.
+        A person whose value is on the line through two values supports both with each such point.
         """
         gain = self.gain
         likely = self.hit / self.space.supporting
@@ -220,13 +225,15 @@ class Projective(CountedIntegers, FrequencyOracle):
         return np.asarray((both - np.outer(support, support)) / (reports * gain**2))
 
     def _spread(self, h: Vector) -> Vector:
-        """For every point the total of h over the values that it supports: a symmetric matrix."""
+        """Return, for every point, the total of h over its values: a symmetric matrix times h."""
         padded = np.zeros(self.alphabet)
         padded[: self.domain] = h
         return np.asarray(incidence(self.space, padded))
 
     def forward(self, reports: Reports, h: Vector) -> Vector:
-        """The total of h over the values that each point supports, for all points at once."""
+        """Return the total of h over the values that each point
+        supports, for all points at once.
+        """
         return np.asarray(self._spread(h)[from_little_endian(reports)])
 
     @override
@@ -242,7 +249,7 @@ _last: tuple[Space, Tally, Tally] | None = None
 
 
 def _remembered(space: Space, tally: Tally) -> Tally:
-    """The incidence of a tally; that of a large one is worked out once where it comes again."""
+    """Return the incidence of a tally, kept for a large one that comes again."""
     global _last
     kept = _last
     if kept is not None and kept[0] == space and np.array_equal(kept[1], tally):
@@ -257,7 +264,7 @@ def _remembered(space: Space, tally: Tally) -> Tally:
 
 
 def incidence(space: Space, weights: NDArray[Any]) -> NDArray[Any]:
-    """For each point v, the sum of the weights of all points u with <u, v> = 0."""
+    """Return, for each point v, the sum of the weights of all points u with <u, v> = 0."""
     if space.points <= _FEW:
         return np.asarray(matrix(space) @ weights).astype(weights.dtype)
     return swept(space, weights)
@@ -265,13 +272,13 @@ def incidence(space: Space, weights: NDArray[Any]) -> NDArray[Any]:
 
 @functools.lru_cache(maxsize=32)
 def matrix(space: Space) -> NDArray[np.int64]:
-    """Which of a few points are orthogonal to which, as zeros and ones."""
+    """Return which of a few points are orthogonal to which, as zeros and ones."""
     coordinates = np.array(space.coordinates(space.vectors(np.arange(space.points))[0]))
     return np.asarray(coordinates.T @ coordinates % space.field == 0, dtype=np.int64)
 
 
 def swept(space: Space, weights: NDArray[Any]) -> NDArray[Any]:
-    """The product without the matrix, in time (t - 2) q K.
+    """Return the product with the matrix, without the matrix, in time (t - 2) q K.
 
     Points u with a last coordinate of 1 are vectors u' of one dimension less, where <u', v'> must
     be -1 or 0 (by v's last coordinate); the others are points of one dimension less themselves.
@@ -300,7 +307,7 @@ def swept(space: Space, weights: NDArray[Any]) -> NDArray[Any]:
 
 
 def _scaled(field: int, digits: int, factor: int) -> Codes:
-    """The vectors of so many digits, each multiplied by a factor."""
+    """Return the vectors of `digits` digits, each multiplied by a factor."""
     scaled, one = np.zeros(1, dtype=np.int64), factor * np.arange(field) % field
     for _ in range(digits):
         scaled = (scaled[:, None] * field + one).ravel()
@@ -308,7 +315,7 @@ def _scaled(field: int, digits: int, factor: int) -> Codes:
 
 
 def _hyperplanes(space: Space, weights: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """For each vector v, the sums of the weights of vectors u with <u, v> = -1, and with 0.
+    """Return, for each vector v, the sums of the weights of vectors u with <u, v> = -1, and with 0.
 
     v is L times a vector w whose first coordinate that is not 0 is 1, and <u, w> = -1 / L then.
     """
@@ -329,7 +336,7 @@ def _hyperplanes(space: Space, weights: NDArray[Any]) -> tuple[NDArray[Any], NDA
 
 
 def _planes(table: NDArray[Any], q: int, digits: int) -> NDArray[Any]:
-    """Row r, column w: the sum over vectors u with u_0 + <rest of u, w> = r modulo q.
+    """Return in row r, column w the sum over vectors u with u_0 + <rest of u, w> = r modulo q.
 
     One coordinate after the other: with z the sum so far and a the next coordinate of u, which
     gives way to b, that of w, Y[z, b] = sum over a of X[z - a b, a].
@@ -354,7 +361,7 @@ def _planes(table: NDArray[Any], q: int, digits: int) -> NDArray[Any]:
 
 @functools.cache
 def primes() -> tuple[int, ...]:
-    """Fields that there are spaces of three dimensions for, ascending."""
+    """Return the fields that have a space of three dimensions, ascending."""
     sieve = np.ones(_LARGEST_FIELD + 1, dtype=bool)
     sieve[:2] = False
     for number in range(2, math.isqrt(_LARGEST_FIELD) + 1):
@@ -364,7 +371,7 @@ def primes() -> tuple[int, ...]:
 
 @functools.lru_cache(maxsize=256)
 def best_field(domain: int, power: float) -> int:
-    """The field that is counted fastest, of those whose noise is nearly the least."""
+    """Return the field that is counted fastest, among those whose noise is nearly the least."""
     spaces = [Space.holding(domain, field) for field in primes()]
     most = min(MAX_POINTS, _MOST_EACH * domain)
     small = (space for space in spaces if space.points <= most)
@@ -377,7 +384,9 @@ def best_field(domain: int, power: float) -> int:
 
 
 def _noise(space: Space, power: float) -> float:
-    """The variance of the linear estimate of a value that nobody holds, times (power - 1)**2."""
+    """Return the variance of the linear estimate of a value
+    that nobody holds, times (power - 1)**2.
+    """
     s, c, others = space.supporting, space.common, space.others
     total, missing = power * s + others, power * c + s - c
     return float(missing * (total - missing) / (s - c) ** 2)

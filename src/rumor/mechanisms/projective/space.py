@@ -17,13 +17,13 @@ class Space:
     """The points of a projective space: their numbers and their coordinates."""
 
     field: int
-    """A prime, q."""
+    """The prime q."""
     dimensions: int
-    """t, of the vectors."""
+    """The number t of dimensions of the vectors."""
 
     @classmethod
     def holding(cls, domain: int, field: int) -> Space:
-        """With the fewest dimensions, from 3, that have a point for each value."""
+        """Return the space of fewest dimensions, from 3, that has a point for each value."""
         dimensions = 3
         while points_of(field, dimensions) < domain:
             dimensions += 1
@@ -31,26 +31,28 @@ class Space:
 
     @functools.cached_property
     def points(self) -> int:
-        """K: how many there are."""
+        """The number K of points."""
         return points_of(self.field, self.dimensions)
 
     @functools.cached_property
     def supporting(self) -> int:
-        """s: how many lie on one hyperplane."""
+        """The number s of points on one hyperplane."""
         return points_of(self.field, self.dimensions - 1)
 
     @functools.cached_property
     def common(self) -> int:
-        """c: how many lie on two of them."""
+        """The number c of points on two hyperplanes."""
         return points_of(self.field, self.dimensions - 2)
 
     @functools.cached_property
     def others(self) -> int:
-        """How many lie outside of one hyperplane."""
+        """The number of points outside of one hyperplane."""
         return int(self.field ** (self.dimensions - 1))
 
     def vectors(self, points: Codes) -> tuple[Codes, Codes]:
-        """The vectors of points, as numbers in base q, and the place of their last coordinate."""
+        """Return the vectors of points, as numbers in base q, and
+        the place of their last coordinate.
+        """
         t, q = self.dimensions, self.field
         sizes = q ** np.arange(t - 1, -1, -1)
         starts = np.cumsum(sizes) - sizes
@@ -58,7 +60,7 @@ class Space:
         return ((points - starts[beyond]) * q + 1) * (q**beyond), t - 1 - beyond
 
     def coordinates(self, vectors: Codes) -> list[Codes]:
-        """The digits of vectors, the first the most significant."""
+        """Return the digits of vectors, the first the most significant."""
         digits = []
         for _ in range(self.dimensions):
             higher = vectors // self.field
@@ -68,11 +70,11 @@ class Space:
 
     @functools.cached_property
     def inverses(self) -> Codes:
-        """1/x modulo q for each x; 0 for 0."""
+        """The inverses 1/x modulo q for each x, with 0 for 0."""
         return np.array([0, *(pow(x, -1, self.field) for x in range(1, self.field))])
 
     def number(self, vector: Sequence[Codes]) -> Codes:
-        """Which point each vector, none of them 0, is a multiple of."""
+        """Return the number of the point that each vector, none of them 0, is a multiple of."""
         q, last, scale = self.field, np.zeros_like(vector[0]), np.zeros_like(vector[0])
         for place, coordinate in enumerate(vector):
             last[coordinate != 0] = place
@@ -82,13 +84,13 @@ class Space:
         for coordinate in vector:
             product = coordinate * scale
             code = code * q + product - product // q * q
-        # What stands before the last coordinate, which is 1 now, is the number among its like.
+        # The last coordinate is 1 now; the digits before it number the points with this `last`.
         shift = q ** np.arange(self.dimensions, 0, -1)
         starts = self.points - np.array([points_of(q, i + 1) for i in range(self.dimensions)])
         return np.asarray(starts[last] + code // shift[last])
 
     def answers(self, codes: Codes, inside: NDArray[np.bool_], picks: Codes) -> Codes:
-        """The points that picks stand for: `Projective.draw` says how."""
+        """Return the points that `picks` stand for, by the rule of `Projective.draw`."""
         t, hyperplane = self.dimensions, Space(self.field, self.dimensions - 1)
         vectors, place = self.vectors(codes)
         near, _ = hyperplane.vectors(np.where(inside, picks, 0))
@@ -100,12 +102,12 @@ class Space:
             if 0 < i < t - 1:
                 other = np.where(i < place, free[i], other)
             given.append(other)
-            # At the place itself, where its own coordinate is 1, nothing is given yet.
+            # At `place` the coordinate is computed below, so that it adds nothing here.
             sums += np.where(place == i, 0, mine * other)
         fitting = (np.where(inside, 0, 1) - sums) % self.field
         return self.number([np.where(place == i, fitting, each) for i, each in enumerate(given)])
 
 
 def points_of(field: int, dimensions: int) -> int:
-    """How many points so many dimensions have."""
+    """Return the number of points in a space of `dimensions` dimensions."""
     return int((field**dimensions - 1) // (field - 1))

@@ -47,7 +47,8 @@ class BasicRappor(BitPerValue, PermanentBits):
         epsilon: float | None = None,
         labels: Sequence[str] | None = None,
     ) -> None:
-        """`f` is the permanent noise, `p` and `q` the chances of reporting a 0 and a 1 as 1.
+        """Make basic RAPPOR: `f` is the permanent noise, `p` and `q`
+        the chances of 1 for a 0 and a 1.
 
         An `epsilon` is a ceiling on the loss of one report that they must keep.
         """
@@ -74,7 +75,7 @@ class BasicRappor(BitPerValue, PermanentBits):
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
-        """Both stages, and each on its own."""
+        """Return instances with both stages, and with each stage alone."""
         return [
             cls(domain=3, f=0.5, p=0.5, q=0.75),
             cls(domain=2, f=0.25, p=0, q=1),
@@ -92,7 +93,7 @@ class BasicRappor(BitPerValue, PermanentBits):
         return self.noise.exact_p_star
 
     def epsilon_composed(self, made: Sequence[tuple[Mechanism, int]]) -> float:
-        """The exact loss of reports of one unchanged value: two bits differ."""
+        """Return the exact loss of reports of one unchanged value: two bits differ."""
         return self.noise.loss_together(noises(made), 1, 1)
 
     @functools.cached_property
@@ -101,17 +102,17 @@ class BasicRappor(BitPerValue, PermanentBits):
         return self.noise.permanent_loss(2)
 
     def draw(self, value: object, draws: Draws) -> bytes:
-        """The permanent bits, then the report, both from one stream."""
-        settled = self.noise.settle(1 << self.code(value), self.domain, draws)
+        """Draw the permanent bits, then the report, both from one stream."""
+        settled = self.noise.draw_permanent(1 << self.code(value), self.domain, draws)
         return self.noise.report(settled, self.domain, draws).to_bytes(self.width, "little")
 
     @override
     def draw_permanent(self, value: object, *, person: Keyed, noise: Keyed) -> bytes:
-        settled = self.noise.settle(1 << self.code(value), self.domain, noise.draws())
+        settled = self.noise.draw_permanent(1 << self.code(value), self.domain, noise.draws())
         return settled.to_bytes(self.width, "little")
 
     def report_permanent(self, settled: bytes, *, random: RandomSource | None = None) -> bytes:
-        """The bits with fresh noise."""
+        """Return the permanent bits with fresh noise."""
         bits, fresh = int.from_bytes(settled, "little"), (random or System()).draws()
         return self.noise.report(bits, self.domain, fresh).to_bytes(self.width, "little")
 

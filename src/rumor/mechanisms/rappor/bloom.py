@@ -35,7 +35,7 @@ MAX_COUNTERS = 1 << 24
 
 @dataclass(frozen=True)
 class BloomFilter:
-    """Which bits a word sets, in each of a number of cohorts."""
+    """The map from a word to the bits that it sets, in each of a number of cohorts."""
 
     bits: int
     hashes: int
@@ -56,27 +56,27 @@ class BloomFilter:
             raise InputError(f"key must be a non-empty bytes object; got {format_value(self.key)}")
 
     def seed(self, word: str) -> tuple[int, int]:
-        """The two 64-bit integers that stand for a word."""
+        """Return the two 64-bit integers that stand for a word."""
         data = unicodedata.normalize("NFC", well_formed(word)).encode("utf-8")
         message = len(self.key).to_bytes(4, "little") + self.key + data
         digest = hashlib.sha256(message).digest()
         return int.from_bytes(digest[:8], "little"), int.from_bytes(digest[8:16], "little")
 
     def positions(self, word: str, cohort: int) -> list[int]:
-        """The bit of each hash, one after the other; they may coincide."""
+        """Return the bit that each hash sets, one after the other; bits may coincide."""
         s0, s1 = self.seed(word)
         first = s1 + cohort * self.hashes
         return [mix64(s0 ^ mix64(first + i)) & (self.bits - 1) for i in range(self.hashes)]
 
     def filter(self, word: str, cohort: int) -> bytes:
-        """The filter as packed bits: bit i is bit i % 8 of byte i // 8."""
+        """Return the filter as packed bits: bit i is bit i % 8 of byte i // 8."""
         packed = 0
         for position in self.positions(word, cohort):
             packed |= 1 << position
         return packed.to_bytes((self.bits + 7) // 8, "little")
 
     def seeds(self, words: Sequence[str]) -> Seeds:
-        """The seeds of many words, (n, 2)."""
+        """Return the seeds of many words, (n, 2)."""
         head = hashlib.sha256(len(self.key).to_bytes(4, "little") + self.key)
         out = bytearray()
         for word in words:
@@ -86,7 +86,7 @@ class BloomFilter:
         return np.frombuffer(bytes(out), dtype="<u8").astype(np.uint64).reshape(-1, 2)
 
     def map(self, seeds: Seeds) -> NDArray[np.uint16]:
-        """The bits of many words in every cohort, (n, cohorts * hashes): a candidate map."""
+        """Return the bits of many words in every cohort, (n, cohorts * hashes): a candidate map."""
         size = self.cohorts * self.hashes
         out = np.empty((len(seeds), size), dtype=np.uint16)
         mask = np.uint64(self.bits - 1)
@@ -94,7 +94,7 @@ class BloomFilter:
         return out
 
     def rows(self, seeds: Seeds, cohorts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The bits of many words, each in a cohort of its own, (n, hashes)."""
+        """Return the bits of many words, each in a cohort of its own, (n, hashes)."""
         step = np.arange(self.hashes, dtype=np.uint64)
         first = seeds[:, 1] + cohorts.astype(np.uint64) * np.uint64(self.hashes)
         mixed = mix64_array(seeds[:, :1] ^ mix64_array(first[:, None] + step))

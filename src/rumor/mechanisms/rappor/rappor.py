@@ -22,7 +22,7 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Literal, Self, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,9 +61,23 @@ if TYPE_CHECKING:
 _CHUNK_BYTES = 1 << 17
 # Own bits whose table of reports is written out, with a row for each two numbers of them.
 _MOST_TABLED = 12
-# The shape of the filter, by our names and by those of the paper; and what the paper used.
-_SHAPE_NAMES = (("bits", "k"), ("hashes", "h"), ("cohorts", "m"))
-_USUAL_SHAPE = (128, 2, 64)
+# The paper's filter for strings: our name of each number, the paper's, and the number.
+_USUAL_SHAPE: tuple[tuple[Literal["bits", "hashes", "cohorts"], str, int], ...] = (
+    ("bits", "k", 128),
+    ("hashes", "h", 2),
+    ("cohorts", "m", 64),
+)
+
+
+class FilterShape(TypedDict, total=False):
+    """The shape of RAPPOR's filter: each number by our name, or by the paper's letter."""
+
+    bits: int
+    hashes: int
+    cohorts: int
+    k: int
+    h: int
+    m: int
 
 
 class Rappor(PermanentBits):
@@ -101,8 +115,9 @@ class Rappor(PermanentBits):
 
         `f` is the permanent noise, `p` and `q` the chances of reporting a 0 and a 1 as 1.
         """
-        shape = _filter_shape((bits, hashes, cohorts), (k, h, m))
-        self._set(BloomFilter(*shape, key), TwoStageNoise.of(f, p, q))
+        bits, hashes = _one_number("bits", bits, "k", k), _one_number("hashes", hashes, "h", h)
+        cohorts = _one_number("cohorts", cohorts, "m", m)
+        self._set(BloomFilter(bits, hashes, cohorts, key), TwoStageNoise.of(f, p, q))
 
     def _set(self, bloom: BloomFilter, noise: TwoStageNoise) -> None:
         self.bloom, self.noise = bloom, noise
@@ -114,55 +129,47 @@ class Rappor(PermanentBits):
         cls,
         *,
         key: bytes,
-        bits: int | None = None,
-        hashes: int | None = None,
-        cohorts: int | None = None,
         f: float = 0.5,
         p: float = 0.5,
         q: float = 0.75,
-        k: int | None = None,
-        h: int | None = None,
-        m: int | None = None,
+        **shape: Unpack[FilterShape],
     ) -> Self:
-        """Both stages, with the parameters that the paper used for strings by default."""
-        bits, hashes, cohorts = _filter_shape((bits, hashes, cohorts), (k, h, m), _USUAL_SHAPE)
-        return cls(bits=bits, hashes=hashes, cohorts=cohorts, f=f, p=p, q=q, key=key)
+        """Return RAPPOR with both stages, by default with the paper's parameters for strings.
+
+        The default `shape` is 128 bits, 2 hashes and 64 cohorts.
+        """
+        return cls(**_with_usual(shape), f=f, p=p, q=q, key=key)
 
     @classmethod
-    def one_time(
-        cls,
-        *,
-        key: bytes,
-        f: float,
-        bits: int | None = None,
-        hashes: int | None = None,
-        cohorts: int | None = None,
-        k: int | None = None,
-        h: int | None = None,
-        m: int | None = None,
-    ) -> Self:
-        """The paper's one-time RAPPOR: the permanent bits are sent, once."""
-        bits, hashes, cohorts = _filter_shape((bits, hashes, cohorts), (k, h, m), _USUAL_SHAPE)
-        return cls(bits=bits, hashes=hashes, cohorts=cohorts, f=f, p=0, q=1, key=key)
+    def one_time(cls, *, key: bytes, f: float, **shape: Unpack[FilterShape]) -> Self:
+        """Return the paper's one-time RAPPOR: the permanent bits are sent, once.
+
+        The default `shape` is 128 bits, 2 hashes and 64 cohorts.
+        """
+        return cls(**_with_usual(shape), f=f, p=0, q=1, key=key)
 
     @staticmethod
     def basic(
         *, labels: int | Sequence[str], f: float = 0.5, p: float = 0.5, q: float = 0.75
     ) -> BasicRappor:
-        """A known, small set of answers: each label has a bit of its own."""
+        """Return basic RAPPOR for a known, small set of answers:
+        each label has a bit of its own.
+        """
         from rumor.mechanisms.rappor.basic import BasicRappor
 
         return BasicRappor(domain=labels, f=f, p=p, q=q)
 
     @staticmethod
     def basic_one_time(*, labels: int | Sequence[str], f: float) -> BasicRappor:
-        """A bit for each label, randomised once by the permanent response, and sent."""
+        """Return basic RAPPOR whose bits are randomised once, by
+        the permanent response, and sent.
+        """
         from rumor.mechanisms.rappor.basic import BasicRappor
 
         return BasicRappor(domain=labels, f=f, p=0, q=1)
 
     def parameters(self) -> dict[str, Json]:
-        """Shape of the filter, its key in hexadecimal, and the thresholds."""
+        """Return the shape of the filter, its key in hexadecimal, and the thresholds."""
         return {
             "bits": self.bits,
             "hashes": self.hashes,
@@ -184,7 +191,9 @@ class Rappor(PermanentBits):
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
-        """Both stages, one of them, overlapping filters, several cohorts."""
+        """Return instances with both stages, one of them,
+        overlapping filters, and several cohorts.
+        """
         return [
             cls(bits=4, hashes=1, cohorts=1, f=0.5, p=0.5, q=0.75, key=b"laws"),
             cls(bits=4, hashes=2, cohorts=3, f=0.5, p=0.25, q=0.75, key=b"laws"),
@@ -193,7 +202,7 @@ class Rappor(PermanentBits):
         ]
 
     def inputs(self) -> Sequence[object]:
-        """Some words, enough that filters differ as much as they can."""
+        """Return some words, enough that filters differ as much as they can."""
         return [f"word {i}" for i in range(24)]
 
     def __repr__(self) -> str:
@@ -205,7 +214,7 @@ class Rappor(PermanentBits):
 
     @functools.cached_property
     def _difference(self) -> tuple[int, int]:
-        """How two filters can differ most: (only in the first, only in the second)."""
+        """The largest difference of two filters: bits only in the first, and only in the second."""
         more = min(self.hashes, self.bits)
         less = min(self.hashes, self.bits - more)
         p, q = self.noise.exact_p_star, self.noise.exact_q_star
@@ -214,12 +223,12 @@ class Rappor(PermanentBits):
 
     @property
     def p_star(self) -> float:
-        """P(report 1 | the word does not set the bit)."""
+        """The chance p* that a bit is reported as 1 if the word does not set it."""
         return float(self.noise.exact_p_star)
 
     @property
     def q_star(self) -> float:
-        """P(report 1 | the word sets the bit)."""
+        """The chance q* that a bit is reported as 1 if the word sets it."""
         return float(self.noise.exact_q_star)
 
     @functools.cached_property
@@ -228,9 +237,9 @@ class Rappor(PermanentBits):
         return self.noise.loss(*self._difference)
 
     def blanket(self) -> Blanket:
-        """The blanket of one report: bits, as many of them a word's own as there are hashes.
+        """Return the blanket of one report, with at most `hashes` bits of a word's own.
 
-        Of very many hashes the table is too long to be worth it, and epsilon alone counts.
+        With many hashes the table would be too long, and the blanket follows from epsilon alone.
         """
         own, noise = min(self.hashes, self.bits), self.noise
         if own > _MOST_TABLED:
@@ -238,7 +247,7 @@ class Rappor(PermanentBits):
         return bits_blanket(noise.exact_p_star, noise.exact_q_star, own)
 
     def epsilon_composed(self, made: Sequence[tuple[Mechanism, int]]) -> float:
-        """The exact loss of reports of one unchanged word, its permanent answer kept."""
+        """Return the exact loss of reports of one unchanged word, its permanent answer kept."""
         first, second = self._difference
         both = [(first, second), (second, first)]
         return max(self.noise.loss_together(noises(made), *pair) for pair in both)
@@ -249,7 +258,7 @@ class Rappor(PermanentBits):
         return self.noise.permanent_loss(sum(self._difference))
 
     def epsilon_for_values(self, values: int, reports: int | None = None) -> float:
-        """The loss of someone whose word took so many values in turn.
+        """Return the loss of a person whose word took `values` values in turn.
 
         Every value has a permanent answer of its own, and their losses add up; `reports` is
         how many were made of each, any number by default.
@@ -258,7 +267,7 @@ class Rappor(PermanentBits):
         return one if np.isinf(one) else exact.round_up(values * Fraction(one))
 
     def pair_epsilon(self, word: str, other: str, cohort: int, reports: int = 1) -> float:
-        """The exact loss between two given words in one cohort: overlaps count less."""
+        """Return the exact loss between two given words in one cohort: overlaps count less."""
         first = int.from_bytes(self.bloom.filter(word, cohort), "little")
         second = int.from_bytes(self.bloom.filter(other, cohort), "little")
         only_first = (first & ~second).bit_count()
@@ -267,13 +276,13 @@ class Rappor(PermanentBits):
         return max(self.noise.loss_after(reports, *way) for way in ways)
 
     def expected_loss(self, reports: int = 1) -> float:
-        """What an attacker learns on average (Kullback-Leibler), the worst pair of words."""
+        """Return an attacker's mean gain (Kullback-Leibler) for the worst pair of words."""
         first, second = self._difference
         ways = [(first, second), (second, first)]
         return max(self.noise.expected_loss(reports, *way) for way in ways)
 
     def identity(self, value: object) -> str:
-        """The word, in normal form."""
+        """Return the word in normal form."""
         return super().identity(_word(value))
 
     # Reports
@@ -297,20 +306,20 @@ class Rappor(PermanentBits):
         )
 
     def _split(self, report: bytes) -> tuple[int, int]:
-        """Cohort and bits of a report, as integers."""
+        """Return cohort and bits of a report, as integers."""
         return (
             int.from_bytes(report[: self._head], "little"),
             int.from_bytes(report[self._head :], "little"),
         )
 
     def _cohorts(self, reports: Reports) -> NDArray[np.int64]:
-        """The cohorts of many reports."""
+        """Return the cohorts of many reports."""
         if not self._head:
             return np.zeros(len(reports), dtype=np.int64)
         return from_little_endian(reports[:, : self._head])
 
     def cohorts_and_bits(self, reports: Reports) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-        """The cohort of every report, and its bits as zeros and ones."""
+        """Return the cohort of every report, and its bits as zeros and ones."""
         tails = np.ascontiguousarray(reports[:, self._head :])
         bits = np.unpackbits(tails, axis=1, count=self.bits, bitorder="little")
         return self._cohorts(reports), bits
@@ -333,7 +342,7 @@ class Rappor(PermanentBits):
     def log_likelihood_ratio(
         self, reports: Reports, first: object, second: object
     ) -> NDArray[np.float64]:
-        """Every bit that only one of the two words sets speaks for it or against it."""
+        """Return the sum over the bits that only one of the two words sets."""
         which = self._cohorts(reports)
         p, q = self.p_star, self.q_star
         up, down = math.log(q / p), math.log((1 - q) / (1 - p))
@@ -347,11 +356,16 @@ class Rappor(PermanentBits):
         return out
 
     def _fake_gain(self, reports: int, fakes: int) -> float:
-        """The word's bits set and all others clear, each other word left alone."""
+        """Return the gain if fakes set the word's bits and clear all others.
+
+        The estimate of each other word is left alone.
+        """
         return fakes / reports / float(self.noise.exact_q_star - self.noise.exact_p_star)
 
     def bit_shape(self) -> BitShape:
-        """The filter, behind the cohort; a word sets up to `hashes` bits of it."""
+        """Return the shape of the reports: the filter behind the
+        cohort, up to `hashes` bits of a word.
+        """
         own = min(self.hashes, self.bits)
         return BitShape(self.bits, own, self.p_star, self.q_star, self._head)
 
@@ -361,7 +375,9 @@ class Rappor(PermanentBits):
         return RapporAudit(self)
 
     def differing_bits(self, heads: Reports, first: object, second: object) -> NDArray[np.int8]:
-        """The bits that one of the two words sets in a person's cohort, behind the cohort's own."""
+        """Return the bits of the report that one of the two words
+        alone sets in a person's cohort.
+        """
         cohorts = self._cohorts(heads)
         table = np.zeros((self.cohorts, 8 * self.width), dtype=np.int8)
         for cohort in np.unique(cohorts).tolist():
@@ -372,20 +388,20 @@ class Rappor(PermanentBits):
         return np.asarray(table[cohorts])
 
     def draw(self, value: object, draws: Draws) -> bytes:
-        """below(cohorts), then the permanent bits, then the report, all from one stream."""
+        """Draw below(cohorts), then the permanent bits, then the report, all from one stream."""
         cohort = draws.below(self.cohorts)
         filter_bits = int.from_bytes(self.bloom.filter(_word(value), cohort), "little")
-        settled = self.noise.settle(filter_bits, self.bits, draws)
+        settled = self.noise.draw_permanent(filter_bits, self.bits, draws)
         return self._join(cohort, self.noise.report(settled, self.bits, draws))
 
     def draw_permanent(self, value: object, *, person: Keyed, noise: Keyed) -> bytes:
-        """The cohort, which ignores the value, and the permanent bits."""
+        """Draw the cohort, which ignores the value, and the permanent bits."""
         cohort = person.extend("cohort", self.cohorts).draws().below(self.cohorts)
         filter_bits = int.from_bytes(self.bloom.filter(_word(value), cohort), "little")
-        return self._join(cohort, self.noise.settle(filter_bits, self.bits, noise.draws()))
+        return self._join(cohort, self.noise.draw_permanent(filter_bits, self.bits, noise.draws()))
 
     def report_permanent(self, settled: bytes, *, random: RandomSource | None = None) -> bytes:
-        """The cohort as it is, the bits with fresh noise."""
+        """Return the cohort unchanged and the bits with fresh noise."""
         cohort, bits = self._split(settled)
         fresh = (random or System()).draws()
         return self._join(cohort, self.noise.report(bits, self.bits, fresh))
@@ -426,11 +442,13 @@ class Rappor(PermanentBits):
 
     @property
     def tally_size(self) -> int:
-        """For each cohort, how many reports, and how many with each bit set."""
+        """The number of counters: for each cohort one for its reports and one for each bit."""
         return self.cohorts * (self.bits + 1)
 
     def consistent(self, tally: Tally, reports: int) -> bool:
-        """Cohorts make up the reports, and no bit is set more often than its cohort reported."""
+        """Return whether the cohorts add up to the reports and no
+        bit exceeds its cohort's number.
+        """
         if not super().consistent(tally, reports):
             return False
         table = tally.reshape(self.cohorts, self.bits + 1)
@@ -456,7 +474,7 @@ class Rappor(PermanentBits):
         return table.reshape(-1)
 
     def cohort_counts(self, tally: Tally) -> tuple[Tally, NDArray[np.int64]]:
-        """A tally as (reports in each cohort, bit counts of each cohort)."""
+        """Return a tally as (reports in each cohort, bit counts of each cohort)."""
         table = tally.reshape(self.cohorts, self.bits + 1)
         return table[:, 0], table[:, 1:]
 
@@ -465,12 +483,12 @@ class RapporAudit(Audit[Rappor]):
     """Words, for an audit."""
 
     def pairs_to_compare(self) -> Sequence[tuple[object, object]]:
-        """The words whose filters have no bit in common in most cohorts."""
+        """Return the two words whose filters have no bit in common in most cohorts."""
         pairs = itertools.combinations([str(value) for value in self.mechanism.inputs()], 2)
         return [max(pairs, key=lambda pair: self._apart(*pair))]
 
     def _apart(self, word: str, other: str) -> int:
-        """In how many cohorts two words have no bit in common."""
+        """Return the number of cohorts in which two words have no bit in common."""
         bloom = self.mechanism.bloom
         filters = (
             (bloom.filter(word, cohort), bloom.filter(other, cohort))
@@ -482,29 +500,26 @@ class RapporAudit(Audit[Rappor]):
         )
 
 
-def _filter_shape(
-    given: tuple[int | None, ...],
-    short: tuple[int | None, ...],
-    usual: tuple[int | None, ...] = (None, None, None),
-) -> tuple[int, int, int]:
-    """Return bits, hashes and cohorts: `given` by our names or by the `short` ones of the paper.
+def _one_number(name: str, number: int | None, letter: str, same: int | None) -> int:
+    """Return the number called `name` by us and `letter` by the paper, given by either or both."""
+    if number is not None and same is not None and number != same:
+        raise InputError(
+            f"{name} and {letter} are one number; got {name} {format_value(number)} and "
+            f"{letter} {format_value(same)}"
+        )
+    found = same if number is None else number
+    if found is None:
+        raise InputError(f"Rappor needs {name} (or {letter}); got none")
+    return found
 
-    What neither names is `usual`.
-    """
-    shape = []
-    for (name, letter), one, other, default in zip(_SHAPE_NAMES, given, short, usual, strict=True):
-        found = one if other is None else other
-        if one is not None and found != one:
-            raise InputError(
-                f"{name} and {letter} are the same number; got {name} {format_value(one)} and "
-                f"{letter} {format_value(other)}"
-            )
-        found = default if found is None else found
-        if found is None:
-            raise InputError(f"Rappor needs {name} (or {letter}); got none")
-        shape.append(found)
-    bits, hashes, cohorts = shape
-    return bits, hashes, cohorts
+
+def _with_usual(shape: FilterShape) -> FilterShape:
+    """Return `shape` with the paper's number where it has none."""
+    whole = shape.copy()
+    for name, letter, number in _USUAL_SHAPE:
+        if name not in shape and letter not in shape:
+            whole[name] = number
+    return whole
 
 
 def _word(value: object) -> str:

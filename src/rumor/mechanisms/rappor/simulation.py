@@ -1,4 +1,4 @@
-"""RAPPOR's bit counts drawn directly: millions of people in a moment, exact in law.
+"""Simulated bit counts of RAPPOR, drawn directly: millions of people in a moment, exact in law.
 
 Given how many people in each cohort set each bit, t_ij, the bits of different people are
 independent, so the counts are c_ij = Bin(t_ij, q*) + Bin(N_j - t_ij, p*), independent over
@@ -28,7 +28,7 @@ _WORDS = 1 << 12
 def simulate_counts(
     rappor: Rappor, words: Sequence[str], counts: object, *, random: RandomSource | None = None
 ) -> Summary:
-    """The summary of a crowd in which counts[i] people hold words[i], one report each.
+    """Return a simulated summary in which counts[i] people hold words[i], one report each.
 
     People draw their cohorts, unless counts[i, j] says how many in cohort j hold words[i].
     """
@@ -45,7 +45,7 @@ def simulate_counts(
 def _true_counts(
     rappor: Rappor, words: Sequence[str], held: Tally, rng: np.random.Generator
 ) -> tuple[Tally, NDArray[np.int64]]:
-    """People in each cohort, and how many of them set each bit before any noise."""
+    """Return the people in each cohort, and how many of them set each bit before any noise."""
     cohorts, bits, hashes = rappor.cohorts, rappor.bits, rappor.hashes
     sizes = np.zeros(cohorts, dtype=np.int64)
     true = np.zeros((cohorts, bits), dtype=np.int64)

@@ -55,7 +55,9 @@ class TwoStageNoise:
 
     @classmethod
     def of(cls, f: object, p: object, q: object) -> Self:
-        """From probabilities, rounded towards privacy: f/2 and p up, q down."""
+        """Return the noise of these probabilities, rounded towards
+        privacy: f/2 and p up, q down.
+        """
         flip = math.ceil(_probability("f", f, "at least 0 and below 1") / 2 * WORD)
         low = math.ceil(_probability("p", p, "at least 0 and below 1") * WORD)
         high = math.floor(_probability("q", q, "above 0 and at most 1") * WORD)
@@ -74,22 +76,22 @@ class TwoStageNoise:
             )
 
     def parameters(self) -> dict[str, Json]:
-        """The thresholds as a contract writes them."""
+        """Return the thresholds as a contract writes them."""
         return {"flip": str(self.flip), "low": str(self.low), "high": str(self.high)}
 
     @classmethod
     def from_parameters(cls, table: Mapping[str, object]) -> Self:
-        """From a contract."""
+        """Return the noise that a contract's `parameters` describe."""
         return cls(*(_threshold(key, table[key]) for key in ("flip", "low", "high")))
 
     @property
     def permanent(self) -> bool:
-        """Whether there is a permanent stage."""
+        """Whether the noise has a permanent stage."""
         return self.flip > 0
 
     @property
     def instantaneous(self) -> bool:
-        """Whether there is an instantaneous stage."""
+        """Whether the noise has an instantaneous stage."""
         return self.low > 0 or self.high < WORD
 
     @property
@@ -99,39 +101,42 @@ class TwoStageNoise:
 
     @property
     def p(self) -> float:
-        """P(report 1 | permanent bit 0)."""
+        """The chance p of reporting 1 for a permanent bit 0."""
         return self.low / WORD
 
     @property
     def q(self) -> float:
-        """P(report 1 | permanent bit 1)."""
+        """The chance q of reporting 1 for a permanent bit 1."""
         return self.high / WORD
 
     @functools.cached_property
     def exact_p_star(self) -> Fraction:
-        """P(report 1 | true bit 0)."""
+        """The exact chance p* of reporting 1 for a true bit 0."""
         flip, p, q = (Fraction(t, WORD) for t in (self.flip, self.low, self.high))
         return flip * q + (1 - flip) * p
 
     @functools.cached_property
     def exact_q_star(self) -> Fraction:
-        """P(report 1 | true bit 1)."""
+        """The exact chance q* of reporting 1 for a true bit 1."""
         flip, p, q = (Fraction(t, WORD) for t in (self.flip, self.low, self.high))
         return (1 - flip) * q + flip * p
 
     def loss(self, only_first: int, only_second: int) -> float:
-        """The exact loss of one report between filters that differ in so many bits, rounded up."""
+        """Return the exact loss of one report between two filters, rounded up.
+
+        The first filter alone sets `only_first` bits, the second alone `only_second` bits.
+        """
         p, q = self.exact_p_star, self.exact_q_star
         return log_up((q / p) ** only_first * ((1 - p) / (1 - q)) ** only_second)
 
     def loss_after(self, reports: int, only_first: int, only_second: int) -> float:
-        """The exact loss of n reports of one permanent answer, rounded up."""
+        """Return the exact loss of `reports` reports of one permanent answer, rounded up."""
         return self.loss_together([(self, reports)], only_first, only_second)
 
     def loss_together(
         self, made: Sequence[tuple[TwoStageNoise, int]], only_first: int, only_second: int
     ) -> float:
-        """The exact loss of reports whose fresh noise differs, so many of each; f is the same."""
+        """Return the exact loss of reports with one f but different p and q, rounded up."""
         all_made = sum(reports for _, reports in made)
         if all_made == 1 or not any(noise.instantaneous for noise, _ in made):
             return made[0][0].loss(only_first, only_second)
@@ -140,14 +145,14 @@ class TwoStageNoise:
             return _up(only_first * most - only_second * least)
 
     def permanent_loss(self, differing: int) -> float:
-        """The exact loss of any number of reports of one permanent answer, rounded up."""
+        """Return the exact loss of any number of reports of one permanent answer, rounded up."""
         if not self.permanent:
             return math.inf
         flip = Fraction(self.flip, WORD)
         return log_up(((1 - flip) / flip) ** differing)
 
     def _log_ratio(self, made: Sequence[tuple[TwoStageNoise, int]], *, ones: bool) -> Decimal:
-        """The logarithm of R, all reports 1 or all 0; within a context of enough digits."""
+        """Return the logarithm of R, all reports 1 or all 0; within a context of enough digits."""
         word = Decimal(WORD)
         flip, set_, clear = self.flip / word, Decimal(1), Decimal(1)
         for noise, reports in made:
@@ -159,7 +164,7 @@ class TwoStageNoise:
         return (above / below).ln()
 
     def check_repeats(self, reports_per_person: int) -> None:
-        """Refuse to ask again where nothing is kept: each report would reveal as much again."""
+        """Refuse repeated reports without permanent noise: each would reveal as much again."""
         if reports_per_person > 1 and not self.permanent:
             raise InputError(
                 f"RAPPOR without permanent noise (f = 0) can be asked once; "
@@ -167,7 +172,7 @@ class TwoStageNoise:
             )
 
     def expected_loss(self, reports: int, only_first: int, only_second: int) -> float:
-        """The average log-ratio that n reports give (Kullback-Leibler), beside the worst case.
+        """Return the mean log-ratio of `reports` reports (Kullback-Leibler), not the worst case.
 
         Computed in floating point: it informs, it promises nothing.
         """
@@ -197,7 +202,9 @@ class TwoStageNoise:
         return only_first * forward + only_second * backward
 
     def log_ratios(self, reports: int) -> NDArray[np.float64]:
-        """The logarithm of R(s), c of n reports 1, for c = 0..n; doubles, to choose events by."""
+        """Return the logarithm of R(s), c of n reports 1, for c =
+        0..n; doubles, to choose events by.
+        """
         ones = np.arange(reports + 1)
         tiny = 1e-300
         set_ = ones * math.log(self.q + tiny) + (reports - ones) * math.log(1 - self.q + tiny)
@@ -206,8 +213,10 @@ class TwoStageNoise:
         above = np.logaddexp(keep + set_, turn + clear)
         return np.asarray(above - np.logaddexp(turn + set_, keep + clear))
 
-    def settle(self, filter_bits: int, size: int, draws: Draws) -> int:
-        """The permanent bits of a filter: for each bit in order, one coin(flip) that flips it."""
+    def draw_permanent(self, filter_bits: int, size: int, draws: Draws) -> int:
+        """Draw the permanent bits of a filter: for each bit in
+        order, one coin(flip) that flips it.
+        """
         if not self.permanent:
             return filter_bits
         for i in range(size):
@@ -215,7 +224,7 @@ class TwoStageNoise:
         return filter_bits
 
     def report(self, permanent_bits: int, size: int, draws: Draws) -> int:
-        """A report of permanent bits: for each in order, coin(high) if set, else coin(low)."""
+        """Draw a report of permanent bits: for each in order, coin(high) if set, else coin(low)."""
         if not self.instantaneous:
             return permanent_bits
         reported = 0
@@ -224,7 +233,7 @@ class TwoStageNoise:
         return reported
 
     def apply(self, stream: Stream, words: NDArray[np.uint64]) -> None:
-        """Both stages on many bits at once, each bit of the words on its own, in place."""
+        """Apply both stages in place to many words of bits at once, each bit on its own."""
         noise = np.empty_like(words)
         if self.permanent:
             fill_bernoulli(stream, noise, self.flip)
@@ -240,12 +249,12 @@ class TwoStageNoise:
 
 
 def noises(made: Sequence[tuple[Mechanism, int]]) -> list[tuple[TwoStageNoise, int]]:
-    """The noise of each mechanism, with how many reports it made."""
+    """Return the noise of each mechanism, with how many reports it made."""
     return [(one.noise, reports) for one, reports in made]  # type: ignore[attr-defined]
 
 
 def _fill(stream: Stream, words: NDArray[np.uint64], threshold: int) -> None:
-    """Coins that may also be certain."""
+    """Fill `out` with coins whose threshold may also be 0 or 2**64."""
     if 0 < threshold < WORD:
         fill_bernoulli(stream, words, threshold)
     else:
@@ -253,12 +262,12 @@ def _fill(stream: Stream, words: NDArray[np.uint64], threshold: int) -> None:
 
 
 def _power(base: Decimal, exponent: int) -> Decimal:
-    """A power with 0**0 = 1, which decimal arithmetic leaves undefined."""
+    """Return a power with 0**0 = 1, which decimal arithmetic leaves undefined."""
     return base**exponent if exponent else Decimal(1)
 
 
 def _up(exact: Decimal) -> float:
-    """The smallest double above an almost exact number."""
+    """Return the smallest double above an almost exact number."""
     nearest, bound = float(exact), exact + abs(exact) * _MARGIN
     while Decimal(nearest) < bound:
         nearest = math.nextafter(nearest, math.inf)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Band:
-    """The channel as doubles: what estimators compute with."""
+    """The channel as doubles, for estimators."""
 
     domain: int
     window: int
@@ -27,16 +27,16 @@ class Band:
 
     @property
     def outcomes(self) -> int:
-        """How many outputs there are."""
+        """The number of outputs."""
         return self.domain + self.window - 1
 
     @property
     def gain(self) -> float:
-        """By how much an output within the window is likelier."""
+        """The difference of the chances of an output within the window and outside."""
         return self.inside - self.outside
 
     def forward(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """M f, for one law of values or for a column of each of several."""
+        """Return M f, for one distribution of values or for a column of each of several."""
         sums = np.zeros((self.domain + 1, *weights.shape[1:]))
         np.cumsum(weights, axis=0, out=sums[1:])
         output = np.arange(self.outcomes)
@@ -45,12 +45,12 @@ class Band:
         return np.asarray(self.outside * sums[-1] + self.gain * (last - before))
 
     def adjoint(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """M' z, for one vector of outputs or for a column of each of several."""
+        """Return M' z, for one vector of outputs or for a column of each of several."""
         sums = np.zeros((self.outcomes + 1, *weights.shape[1:]))
         np.cumsum(weights, axis=0, out=sums[1:])
         within = sums[self.window :] - sums[: self.domain]
         return np.asarray(self.outside * sums[-1] + self.gain * within)
 
     def matrix(self) -> NDArray[np.float64]:
-        """M written out, a column for each value."""
+        """Return M written out, a column for each value."""
         return self.forward(np.eye(self.domain))

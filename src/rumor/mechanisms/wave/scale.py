@@ -1,4 +1,4 @@
-"""Answers that have an order: labels from the least to the most, or a range cut into bins.
+"""Ordered answers: labels from the least to the most, or a range cut into bins.
 
 Either way an answer is a position 0..D-1, and position x covers the stretch from x to x + 1 of a
 line of length D. `at` says what a point of that line is worth: the middle of a position is what
@@ -28,98 +28,102 @@ from rumor.core.types import Codes, Vector
 from rumor.core.typing import override
 
 MIN_POSITIONS, MAX_POSITIONS = 2, 4096
-# Positions of so many a law looks at one by one; of more, at a spread of them.
+# The most positions that laws enumerate one by one; of more, they take a spread.
 _FEW = 64
-# Whole numbers that are each a position of their own, at most, and bins where they are not.
-_WHOLE, _BINS = 1024, 250
-# How far a mark may lie from the beginning of a bin, in bins: what doubles make of decimals.
+# The most whole numbers that have a position each.
+_WHOLE = 1024
+# The number of bins of any other range, by default.
+_BINS = 250
+# How far a round number may lie from the beginning of a bin, in bins: the rounding of doubles.
 _EXACT = 1e-6
 
 
 class Scale(abc.ABC):
-    """Positions in their order, and what answers stand at which of them."""
+    """Positions in their order, and the answers that belong to each of them."""
 
     domain: int
-    """How many positions there are."""
+    """The number of positions."""
     start: float
-    """What the line begins with."""
+    """The value at the start of the line."""
     unit: float
-    """What one position is long."""
+    """The length of one position."""
     labels: tuple[str, ...] | None = None
     whole: bool
-    """Whether people hold the middles themselves, and nothing between them."""
+    """Whether people hold exactly the values of the middles, such as whole numbers."""
     numeric: bool = True
-    """Whether answers are worth a number, and not only a place."""
+    """Whether answers have a numeric value, and not only a place."""
 
     @abc.abstractmethod
     def codes(self, values: object) -> Codes:
-        """The positions of a column of answers."""
+        """Return the positions of a column of answers."""
 
     @abc.abstractmethod
     def code(self, value: object) -> int:
-        """The position of one person's answer."""
+        """Return the position of one person's answer."""
 
     @abc.abstractmethod
     def inputs(self) -> Sequence[object]:
-        """Answers, one of each position, or a spread of them where there are many."""
+        """Return an answer for each position, or for a spread of positions if there are many."""
 
     @abc.abstractmethod
     def names(self) -> Sequence[str]:
-        """What the positions are called."""
+        """Return the names of the positions."""
 
     @abc.abstractmethod
     def parameters(self) -> dict[str, Json]:
-        """What a contract says of the scale."""
+        """Return the scale as a contract writes it."""
 
     @property
     @abc.abstractmethod
-    def said(self) -> str:
-        """What a person may answer, in words."""
+    def answers_in_words(self) -> str:
+        """The answers that a person may give, in words."""
 
     def notes(self, value: object) -> tuple[str, ...]:
-        """What a person should be told of how an answer was taken."""
+        """Return sentences that say how an answer was taken."""
         return ()
 
     def labelled(self, labels: tuple[str, ...]) -> Scale:
-        """A copy whose positions are called by these `labels`."""
+        """Return a copy whose positions have these `labels`."""
         raise InputError("labels are for steps in their order; got them for a range of numbers")
 
     def unlabelled(self) -> Scale:
-        """A copy whose positions are known by their number, where they have names."""
+        """Return a copy whose positions are known by their numbers."""
         return self
 
-    def marks(self, spacing: float) -> tuple[int, int]:
-        """Round numbers so far apart: how many positions lie between two, and the first of them."""
+    def round_marks(self, spacing: float) -> tuple[int, int]:
+        """Return the number of positions between two round numbers
+        `spacing` apart, and the first one.
+        """
         raise InputError(f"round is for a range of numbers; got {format_value(spacing)} for labels")
 
-    def stretch(self, first: int, end: int) -> str:
-        """What the positions from one to before another are called together."""
+    def range_name(self, first: int, end: int) -> str:
+        """Return the common name of the positions from `first` to before `end`."""
         names = self.names()
         return f"{names[first]} to {names[min(end, self.domain) - 1]}"
 
     def up_to_names(self, positions: Sequence[int]) -> list[str]:
-        """Return what ends the positions: their own names, or where their bins end."""
+        """Return the upper ends of the positions: their own names, or the ends of their bins."""
         names = self.names()
         return [names[i] if self.whole else f"{self.at(i + 1):g}" for i in positions]
 
     def at(self, point: float | NDArray[np.number]) -> Vector:
-        """What a point of the line from 0 to D is worth."""
+        """Return the value of a point of the line from 0 to D."""
         return np.asarray(self.start + self.unit * np.asarray(point, np.float64))
 
     def point(self, value: float) -> float:
-        """The point of the line that a value stands at, kept within it."""
+        """Return the point of the line that a value stands at, kept within it."""
         return min(max((value - self.start) / self.unit, 0.0), float(self.domain))
 
     @functools.cached_property
     def middles(self) -> Vector:
-        """What the middle of each position is worth."""
+        """The values of the middles of the positions."""
         return self.at(np.arange(self.domain) + 0.5)
 
 
 class Steps(Scale):
     """Labels in their order; without labels, the integers 0..D-1.
 
-    Labels that are equally spaced numbers are worth what they say; others their place, from 1.
+    Labels that are equally spaced numbers have their own values; others have their place, from 1.
     """
 
     whole = True
@@ -144,7 +148,7 @@ class Steps(Scale):
 
     @override
     def code(self, value: object) -> int:
-        return one_code(self.codes, value, f"an answer must be {self.said}")
+        return one_code(self.codes, value, f"an answer must be {self.answers_in_words}")
 
     @override
     def inputs(self) -> Sequence[object]:
@@ -163,12 +167,12 @@ class Steps(Scale):
         return [str(name) for name in self.inputs()]
 
     def parameters(self) -> dict[str, Json]:
-        """Their number; what they are called stands in the contract's question."""
+        """Return the number of labels; the labels themselves stand in the contract's question."""
         return {"bins": self.domain}
 
     @property
     @override
-    def said(self) -> str:
+    def answers_in_words(self) -> str:
         if self.labels is None:
             return f"an integer from 0 to {self.domain - 1:,}"
         return "one of the labels"
@@ -197,7 +201,7 @@ class Bins(Scale):
 
     @classmethod
     def of_whole_numbers(cls, low: float, high: float, outside: object) -> Self:
-        """A bin for each whole number from one to another."""
+        """Return a bin for each whole number from one to another."""
         return cls(low - 0.5, high + 0.5, round(high - low) + 1, outside)
 
     @override
@@ -225,37 +229,42 @@ class Bins(Scale):
         digits = min(max(0, 1 - math.floor(math.log10(self.unit))), 12)
         return [np.format_float_positional(end, digits, trim="-") for end in self.edges]
 
-    def stretch(self, first: int, end: int) -> str:
-        """From where the first begins to where the last ends, or as whole numbers."""
+    def range_name(self, first: int, end: int) -> str:
+        """Return the range of the positions from `first` to before
+        `end`, or the whole numbers in it.
+        """
         if self.whole:
-            return super().stretch(first, end)
+            return super().range_name(first, end)
         ends = self._ends()
         return f"{ends[first]} to {ends[min(end, self.domain)]}"
 
     @property
     def edges(self) -> Vector:
-        """Where bins begin and end."""
+        """The values at which bins begin and end."""
         return self.at(np.arange(self.domain + 1))
 
     def parameters(self) -> dict[str, Json]:
-        """The range, its bins, and what becomes of a number outside."""
+        """Return the range, its bins, and the rule for a number outside."""
         said = self.grid.parameters()
         return {"bins": self.domain, "range": said["range"], "outside": said["outside"]}
 
     @property
     @override
-    def said(self) -> str:
+    def answers_in_words(self) -> str:
         if self.whole:
             return f"a whole number from {self.grid.low + 0.5:.0f} to {self.grid.high - 0.5:.0f}"
         return f"a number from {self.grid.range_text}"
 
     def notes(self, value: object) -> tuple[str, ...]:
-        """Whether a number was taken as an end of the range."""
+        """Return a sentence if a number was taken as an end of the range."""
         told = "the number lies outside the range and was taken as the nearest end"
         return (told,) if self.grid.is_clipped(value) else ()
 
-    def marks(self, spacing: float) -> tuple[int, int]:
-        """Multiples of the spacing must each begin a bin (or be a whole number of its own)."""
+    def round_marks(self, spacing: float) -> tuple[int, int]:
+        """Return the number of bins between two multiples of `spacing`, and the first of them.
+
+        Each multiple must begin a bin, or be a whole number with a bin of its own.
+        """
         apart = spacing / self.unit
         first = (math.ceil(self.start / spacing - _EXACT) * spacing - self.start) / self.unit
         middle = 0.5 if self.whole else 0.0
@@ -270,8 +279,8 @@ class Bins(Scale):
         return round(apart), math.floor(first + _EXACT * self.domain)
 
 
-def scale_of(bins: object, range: Sequence[object] = ()) -> Scale:
-    """A scale as a contract writes it: how many positions and, of numbers, range and outside."""
+def scale_from_contract(bins: object, range: Sequence[object] = ()) -> Scale:
+    """Return the scale that a contract writes: the number of positions, or range and outside."""
     if not range:
         return Steps(checked_size("bins", bins, MIN_POSITIONS, MAX_POSITIONS))
     ends, outside = range
@@ -280,17 +289,17 @@ def scale_of(bins: object, range: Sequence[object] = ()) -> Scale:
     return Bins(ends[0], ends[1], bins, outside)
 
 
-def wished_scale(
+def scale_from_spec(
     labels: object = None,
     low: object = None,
     high: object = None,
     bins: object = None,
     outside: object = None,
 ) -> Scale:
-    """A scale as people ask for it: labels, or the ends of a range and perhaps its bins.
+    """Return the scale of a specification: labels, or the ends of a range and perhaps its bins.
 
-    Unless bins are asked for, each whole number between whole ends is one of its own, as long as
-    there are few; any other range has 250.
+    By default each whole number between whole ends has a bin, as long as they are few; any other
+    range has 250 bins.
     """
     if labels is not None:
         said = {"low": low, "high": high, "bins": bins, "outside": outside}
@@ -314,7 +323,9 @@ def wished_scale(
 
 
 def checked_spacing(value: object) -> float:
-    """A distance of round numbers: finite and above 0."""
+    """Return the distance of round numbers if it is finite and
+    above 0, else raise an InputError.
+    """
     with contextlib.suppress(AnswerError):
         number = parse_number(value)
         if 0 < number < math.inf:
@@ -325,7 +336,7 @@ def checked_spacing(value: object) -> float:
 
 
 def _equally_spaced(labels: Sequence[str]) -> tuple[float, float] | None:
-    """The first of some numbers and their distance; None where labels are something else."""
+    """Return the first of equally spaced numbers and their distance; None for other labels."""
     try:
         worth = [float(label) for label in labels]
     except ValueError:

@@ -25,11 +25,11 @@ from rumor.core.typing import override
 from rumor.mechanisms.poisoning import PoisoningTarget
 from rumor.mechanisms.shapes import CountedIntegers, EncodedAnswers, exact_parameters
 from rumor.mechanisms.wave.band import Band
-from rumor.mechanisms.wave.scale import Scale, checked_spacing, scale_of, wished_scale
+from rumor.mechanisms.wave.scale import Scale, checked_spacing, scale_from_contract, scale_from_spec
 from rumor.mechanisms.windowed import WindowedResponse
 
 _MOST_SPACINGS = 3
-# What a contract says of a scale of numbers alone.
+# Parameters that only a scale of numbers has.
 RANGE = ("range", "outside")
 
 
@@ -53,11 +53,12 @@ class Wave(EncodedAnswers, WindowedResponse, CountedIntegers):
         round_to: float | Sequence[float] = (),
         window: int | None = None,
     ) -> None:
-        """Labels in their order (or how many there are), or a range, perhaps with its bins.
+        """Make a wave for labels in their order (or their number),
+        or for a range, perhaps with bins.
 
         `round_to` are distances of numbers that people round to, in the unit of the range.
         """
-        scale = wished_scale(labels, low, high, bins, outside)
+        scale = scale_from_spec(labels, low, high, bins, outside)
         self._describe(scale, _spacings(round_to))
         if window is None:
             half = exact.exp(exact.checked_epsilon(epsilon) / 2)
@@ -67,11 +68,11 @@ class Wave(EncodedAnswers, WindowedResponse, CountedIntegers):
 
     def _describe(self, scale: Scale, spacings: tuple[float, ...]) -> None:
         self.scale, self.labels, self.spacings = scale, scale.labels, spacings
-        self.marks = tuple(scale.marks(spacing) for spacing in spacings)
+        self.marks = tuple(scale.round_marks(spacing) for spacing in spacings)
 
     @property
     def domain(self) -> int:
-        """How many positions there are."""
+        """The number of positions."""
         return self.scale.domain
 
     @property
@@ -90,14 +91,16 @@ class Wave(EncodedAnswers, WindowedResponse, CountedIntegers):
         keys = ("window", "inside", "bins", *numbers)
         window, inside, bins, *range = exact_parameters(cls.name, parameters, *keys)
         self = cls.__new__(cls)
-        self._describe(scale_of(bins, range), ())
+        self._describe(scale_from_contract(bins, range), ())
         self.window = checked_size("window", window, 1, self.domain)
         self.inside = self.checked_inside(self.window, inside)
         return self
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
-        """Two labels, a window of one output and of several, whole and round numbers, two bytes."""
+        """Return instances with labels, windows of one output and
+        several, and whole and round numbers.
+        """
         return [
             cls(labels=2, epsilon=1.0),
             cls(labels=5, epsilon=0.5),
@@ -108,13 +111,13 @@ class Wave(EncodedAnswers, WindowedResponse, CountedIntegers):
         ]
 
     def with_labels(self, labels: Sequence[object]) -> Self:
-        """A copy whose positions are called by these `labels`."""
+        """Return a copy whose positions have these `labels`."""
         return self._as(self.scale.labelled(checked_labels(labels)), self.spacings)
 
     def rounded_to(self, spacings: Sequence[object]) -> Self:
-        """A copy for people who round to multiples of these numbers.
+        """Return a copy for people who round to multiples of these numbers.
 
-        Nothing of a report depends on it, so a contract says it beside the mechanism.
+        No report depends on such rounding, so a contract states it beside the mechanism.
         """
         return self._as(self.scale, _spacings(spacings))
 
@@ -130,11 +133,11 @@ class Wave(EncodedAnswers, WindowedResponse, CountedIntegers):
 
     @property
     def _encoding(self) -> Scale:
-        """Positions: numbers of one bin are the same answer."""
+        """The encoding of answers as positions: numbers of one bin are alike."""
         return self.scale
 
     def notes(self, value: object) -> tuple[str, ...]:
-        """Whether a number was taken as an end of the range."""
+        """Return a sentence if the number was taken as an end of the range."""
         return self.scale.notes(value)
 
     @functools.cached_property
@@ -144,7 +147,9 @@ class Wave(EncodedAnswers, WindowedResponse, CountedIntegers):
         return Band(self.domain, self.window, inside, outside)
 
     def mean_position(self, tally: Tally, reports: int) -> tuple[float, float]:
-        """The unbiased mean of positions, and the variance of one report's estimate of it."""
+        """Return the unbiased mean of positions, and the variance
+        of one report's estimate of it.
+        """
         start, slope = self.line
         counts = [int(count) for count in tally]
         first = Fraction(sum(y * count for y, count in enumerate(counts)), reports)
@@ -152,12 +157,16 @@ class Wave(EncodedAnswers, WindowedResponse, CountedIntegers):
         return float((first - start) / slope), float((second - first**2) / slope**2)
 
     def _fake_gain(self, reports: int, fakes: int) -> float:
-        """From the first position to the estimate of the last output, for each fake."""
+        """Return the distance from the first position to the last
+        output's estimate, for each fake.
+        """
         start, slope = self.line
         return fakes / reports * self.scale.unit * float((self.alphabet - 1 - start) / slope)
 
     def _fake_loss(self, reports: int, fakes: int) -> float:
-        """From the last position to the estimate of the first output, for each fake."""
+        """Return the distance from the last position to the first
+        output's estimate, for each fake.
+        """
         start, slope = self.line
         return fakes / reports * self.scale.unit * float(self.domain - 1 + start / slope)
 
@@ -170,10 +179,10 @@ def _spacings(spec: object) -> tuple[float, ...]:
 
 
 def _best_window(ideal: Fraction, domain: int, marks: Sequence[tuple[int, int]]) -> int:
-    """Next to the ideal; where numbers are round, half their distance beyond a multiple of it.
+    """Return the window next to the ideal one, chosen so that round numbers cancel.
 
-    Over a window of a whole multiple each position sees as many round numbers as any other, and
-    they cancel.
+    If numbers are round, it is half their distance beyond a multiple of that distance. Over a
+    window of a whole multiple each position sees as many round numbers as any other.
     """
     nearest = min(max(1, round(ideal)), domain)
     if not marks:

@@ -143,7 +143,7 @@ def audit_samples(
 
 
 def _bulk(mechanism: Mechanism, source: RandomSource, value: object, count: int) -> Reports:
-    return mechanism.privatize(mechanism.audit.repeated(value, count), random=source)
+    return mechanism.privatize(mechanism.audit.repeat(value, count), random=source)
 
 
 def _far_apart(mechanism: Mechanism, draw: Sampler) -> tuple[object, object]:

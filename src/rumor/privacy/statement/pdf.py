@@ -64,20 +64,23 @@ def _lines(statement: Statement) -> Iterator[_Line]:
 def _set(
     text: str, size: float, weight: int, *, indent: float = 0.0, gap: float = 0.0
 ) -> Iterator[_Line]:
-    """Yield a paragraph in lines that fit."""
-    room = (_WIDE - 2 * _MARGIN - indent) / size
+    """A paragraph in lines that fit."""
+    room = 1000 * (_WIDE - 2 * _MARGIN - indent) / size
     for place, line in enumerate(_broken(text, room)):
         yield line, size, weight, indent, gap if place == 0 else 0.0
 
 
 def _broken(text: str, room: float) -> Iterator[str]:
-    """Yield lines of at most `room` ems, broken at spaces or within what has none."""
-    line, wide = "", 0.0
+    """Yield lines of `text` no wider than `room`, in thousandths of an em.
+
+    Lines are broken at spaces, and within a piece that has none.
+    """
+    line, wide = "", 0
     for word in _pieces(text):
-        more = sum(map(_em, word))
+        more = sum(map(_thousandths_of_em, word))
         if line and wide + more > room and word.strip():
             yield line.rstrip()
-            line, wide = "", 0.0
+            line, wide = "", 0
         if line or word.strip():
             line, wide = line + word, wide + more
     yield line.rstrip()
@@ -99,12 +102,12 @@ def _pieces(text: str) -> Iterator[str]:
         yield piece
 
 
-def _em(character: str) -> float:
-    """Return about how wide a character is, rather too wide than too narrow."""
+def _thousandths_of_em(character: str) -> int:
+    """Return about how wide `character` is, in PDF's unit, rather too wide than too narrow."""
     if unicodedata.east_asian_width(character) in "WF":
-        return 1.0
+        return 1000
     if character in " .,:;'|!()[]ijltfI-":
-        return 0.34
+        return 340
     if character in "mwMW@%":
-        return 0.95
-    return 0.75 if character.isupper() else 0.57
+        return 950
+    return 750 if character.isupper() else 570
