@@ -852,7 +852,7 @@ SCENES: dict[str, Scene] = {
             "--question": "medicine",
             "--method": "em",
             "--option": "eta=1 --option norm=sum",
-            "--detection-level": "0.1",
+            "--fdr": "0.1",
             "--counts": "",
             "--by": "country",
             "--weights": "weights.csv",
@@ -1029,8 +1029,8 @@ SCENES: dict[str, Scene] = {
         },
         _attacking,
     ),
-    "liars": Scene(
-        "liars",
+    "poisoning": Scene(
+        "poisoning",
         {"collection": _TABLES, "reports": "more.parquet"},
         {
             "collection": "other.toml",
@@ -1042,10 +1042,10 @@ SCENES: dict[str, Scene] = {
         },
         _suspecting,
     ),
-    "liars of many": Scene(
-        "liars",
+    "poisoning by many reports": Scene(
+        "poisoning",
         {"collection": _TABLES, "reports": "reports.parquet"},
-        {"--most": "1000"},
+        {"--max-reports": "1000"},
         _suspecting,
     ),
     "papers": Scene(

@@ -1,4 +1,4 @@
-"""What the commands of an analyst share: how reports are counted, what is shown and written."""
+"""Options that the analyst's commands share: counted reports and written files."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class CountingOptions:
 
     @contextmanager
     def counting(self) -> Iterator[Counting]:
-        """The same for engines, with a bar while it runs."""
+        """Yield a `Counting` with the engine and the days of these options; show a progress bar."""
         from rumor.analysis.compare.method import Counting
 
         window = self.days.window()

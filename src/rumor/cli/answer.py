@@ -67,7 +67,7 @@ def answer(
     terms: AnswerTerms,
     as_json: AsJson = False,
 ) -> None:
-    """Answer the questions of a collector; only randomised reports are sent.
+    """Answer a collector's questions with randomised reports.
 
     On a terminal you are asked for each answer, and an empty line skips a question. Otherwise
     the standard input is read: a line for each question that is named here, in this order; or,
@@ -146,7 +146,7 @@ def _agreed(agree: bool, change: Change) -> bool:
 
 
 def _piped(named: Sequence[str]) -> str | None:
-    """What stands in the standard input, where that holds all answers; None where it does not."""
+    """Return the standard input as text; None if questions are `named` or it is a terminal."""
     reconfigure = getattr(sys.stdin, "reconfigure", None)
     if reconfigure is not None:
         reconfigure(errors="replace")  # every text is taken, however it is encoded
@@ -258,7 +258,7 @@ def _from_json(text: str) -> dict[str, object]:
 
 
 def _integer(digits: str) -> int | float:
-    """An integer; as a double where Python would rather not read so many digits."""
+    """Return the integer of `digits`, as a float if Python refuses to read so long an integer."""
     return int(digits) if len(digits) < _MANY_DIGITS else float(digits)
 
 

@@ -12,12 +12,12 @@ def attack(
     bits: Annotated[int, count("--bits N", "Bits of the Bloom filter.")] = 128,
     hashes: Annotated[int, count("--hashes N", "Bits that a word sets.")] = 2,
     cohorts: Annotated[int, count("--cohorts N", "Groups with hashes of their own.")] = 64,
-    f: Annotated[float, option("-f P", "f: permanent noise (PRR).")] = 0.5,
+    f: Annotated[float, option("-f P", "The permanent noise (PRR), f.")] = 0.5,
     p: Annotated[
-        float, option("-p P", "p: probability of a 1 if the permanent bit is 0 (IRR).")
+        float, option("-p P", "Probability of a 1 if the permanent bit is 0 (IRR), p.")
     ] = 0.5,
     q: Annotated[
-        float, option("-q P", "q: probability of a 1 if the permanent bit is 1 (IRR).")
+        float, option("-q P", "Probability of a 1 if the permanent bit is 1 (IRR), q.")
     ] = 0.75,
     words: Annotated[int, count("--words N", "Number of possible words.")] = 100,
     people: Annotated[int, count("--people N", "Number of simulated respondents.")] = 500,

@@ -35,7 +35,7 @@ def audit(
     certificate: Certificate = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check that the implemented noise has the epsilon that the collection claims.
+    """Check that the noise has the epsilon that is claimed.
 
     Exit status 1 says that it does not.
 

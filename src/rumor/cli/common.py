@@ -1,4 +1,4 @@
-"""What the commands share: their common options, progress, and how they print."""
+"""Helpers of all commands: dates, input and output checks, progress bars, JSON and warnings."""
 
 from __future__ import annotations
 
@@ -121,7 +121,10 @@ def noted_progress(doing: str) -> Iterator[Callable[[int, int | None, str], None
 def started_engine(
     name: str, master: str | None
 ) -> Iterator[tuple[Callable[[], Any], Callable[[int, int | None], None]]]:
-    """What starts an engine, and a bar while it counts, with what the engine says of itself."""
+    """Yield a function that starts the engine `name`, and one that moves a progress bar.
+
+    The bar shows the engine's own status beside the progress.
+    """
     from rumor.analysis.estimate import checked_engine, chosen_engine
 
     checked_engine(name)

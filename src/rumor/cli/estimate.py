@@ -85,10 +85,9 @@ class EstimationOptions:
     engine: Engine = "local"
     master: Master = None
     candidates: Candidates = None
-    detection_level: float | None = opt(
-        "--detection-level SHARE",
-        "For text questions: how many of the words found may be false, on average "
-        "(by default 0.05).",
+    fdr: float | None = opt(
+        "--fdr --detection-level SHARE",
+        "The false discovery rate, for text questions (default: 0.05).",
     )
 
     assume: Assume = None
@@ -96,10 +95,10 @@ class EstimationOptions:
     def options(self) -> dict[str, Any]:
         """The options of a method that are said here."""
         found = read_options(self.option, self.assume)
-        if self.detection_level is not None:
+        if self.fdr is not None:
             if "level" in found:
-                raise InputError("--detection-level is the option level; got both")
-            found["level"] = self.detection_level
+                raise InputError("--fdr is the option level; got both")
+            found["level"] = self.fdr
         return found
 
 
@@ -144,7 +143,7 @@ class CountedRows:
 
 @dataclass(frozen=True)
 class IntervalOptions:
-    """What is shown of an estimate: the fields of a View, in their order."""
+    """Options for intervals and shown rows: the fields of a View, in their order."""
 
     level: Level = CONFIDENCE
     of: str = opt(
@@ -184,7 +183,7 @@ def estimate(
     explain: Explain = False,
     as_json: AsJson = False,
 ) -> None:
-    """Estimate shares, means, quantiles or words from reports, with confidence intervals.
+    """Estimate shares, means, quantiles or words from reports.
 
     Files of any size are read in one pass and little memory; the methods bayes, em and refined
     go over the reports again.
@@ -298,7 +297,7 @@ def _joined(
         "--engine": how.engine != "local",
         "--master": how.master,
         "--candidates": how.candidates,
-        "--detection-level": how.detection_level,
+        "--fdr": how.fdr,
         "--option": how.option,
         "--assume": how.assume,
         "--save-summary": written.save_summary,

@@ -38,7 +38,7 @@ IssuerStore = Annotated[
 
 @dataclass(frozen=True)
 class IssueOptions:
-    """What keys and invitations are made of."""
+    """Options for an issuer's keys and invitations."""
 
     url: str | None = opt("--url URL", "The address at which devices reach the issuer (keys).")
     out: str | None = opt("--out -o FILE", "The file to write, one invitation per line (invite).")

@@ -197,7 +197,7 @@ CollectionFile = Annotated[
 QuestionId = Annotated[
     str | None, option("--question -q ID", "The question, if the collection has several.")
 ]
-Level = Annotated[float, option("--level L", "The confidence level of the intervals.")]
+Level = Annotated[float, option("--level --confidence L", "The confidence level of the intervals.")]
 Top = Annotated[
     int | None,
     count("--top N", "Show the N most frequent values (default: 20 in tables).", min=1),

@@ -33,7 +33,8 @@ def papers(
     part: Annotated[
         str | None,
         argument(
-            "PART", "show: a table, a figure or claims; cell: the first characters of its name."
+            "PART",
+            "For show: a table, figure or claims. For cell: the first characters of its name.",
         ),
     ] = None,
     trials: PapersTrials = None,

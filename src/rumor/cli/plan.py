@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class QuestionOptions:
-    """What is asked, and of how many."""
+    """Options that describe the question and the respondents."""
 
     kind: str = opt(
         "--kind KIND",
@@ -71,7 +71,7 @@ class GroupOptions:
 
 @dataclass(frozen=True)
 class ValueOptions:
-    """What is known of numbers, and of keys with numbers."""
+    """Options for numbers, and for keys with numbers."""
 
     low: float = opt("--low X", "The lower end of the range of numbers.", default=0.0)
     high: float = opt("--high X", "The upper end of the range of numbers.", default=1.0)
@@ -85,7 +85,7 @@ class ValueOptions:
 
 @dataclass(frozen=True)
 class OtherQuestions:
-    """What other questions there are, before this one and beside it."""
+    """Options for earlier and further questions of the collection."""
 
     cap_from: str | None = opt(
         "--cap-from SUMMARY",
@@ -98,7 +98,7 @@ class OtherQuestions:
 
 @dataclass(frozen=True)
 class PlanOutput:
-    """What is made of a plan, beside its table or in its place."""
+    """Options for further output of a plan."""
 
     simulate: bool = opt(
         "--simulate", "Also measure both errors on simulated reports.", default=False

@@ -49,7 +49,7 @@ Answers = Annotated[
 
 @dataclass(frozen=True)
 class ReportOptions:
-    """What reports are written with, and how."""
+    """Options for the reports file: public columns, days and overwriting."""
 
     keep: list[str] | None = opt(
         "--keep -k NAME",
@@ -74,7 +74,7 @@ def privatize(
     written: ReportOptions,
     as_json: AsJson = False,
 ) -> None:
-    """Turn answers into randomised reports: one row is one respondent.
+    """Turn answers into randomised reports, one per row.
 
     Answers are labels where the question has labels, integers from 0 where it has none.
     The reports come out shuffled, each with a random id; only kept columns are copied.

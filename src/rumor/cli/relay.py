@@ -31,7 +31,7 @@ def relay(
     max_connections: MaxConnections = 1_000,
     as_json: AsJson = False,
 ) -> None:
-    """Run a relay: forward sealed reports so that the collector sees no sender.
+    """Run a relay: forward sealed reports without their senders.
 
     To be run by somebody else than the collector. It cannot open what it keeps; it keeps no
     address and of the time the day. Once in --every hours it drops, saying so, what waited longer

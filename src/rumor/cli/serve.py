@@ -93,7 +93,7 @@ def serve(
     max_connections: MaxConnections = 1_000,
     as_json: AsJson = False,
 ) -> None:
-    """Run a collector: receive reports over HTTP and store each exactly once.
+    """Run a collector: receive and store reports over HTTP.
 
     Nothing about a sender is stored or logged: no address, no header, no exact time. A report
     is acknowledged when it is durable. People can answer in a browser at /answer, and analysts
@@ -166,7 +166,10 @@ def announced(
 
 
 def _gateway(contract: Collection, key_file: str | None, tokens: str | None) -> Gateway | None:
-    """What opens envelopes; a collection with a relay takes reports in no other way."""
+    """Return the gateway that opens the envelopes of `contract`, or None without a relay.
+
+    A collection with a relay takes reports in envelopes only.
+    """
     if key_file is None and tokens is None and contract.relay is None:
         return None
     if key_file is None or tokens is None:

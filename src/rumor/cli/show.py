@@ -109,7 +109,7 @@ def _words(collection: Collection) -> str:
 
 
 def _crowd(collection: Collection) -> list[str]:
-    """What the relay's crowd adds, on which conditions; or why nothing is promised."""
+    """Return sentences on the privacy that shuffling adds, or on why none is promised."""
     from rumor.privacy.shuffle.account import relay_account
 
     account = relay_account([collection])
@@ -157,7 +157,7 @@ def _aside(name: str, text: str) -> str:
 
 
 def _in_all(costs: QuestionPromise) -> str:
-    """What all reports cost, with one answer and with another every time."""
+    """Return the total epsilon of all reports as text: for one answer, and for changing answers."""
     if costs.most == costs.unchanged:
         return f"epsilon {costs.unchanged:.6g} in all"
     one, each = ("one answer", "another every time")

@@ -56,7 +56,7 @@ class TrueValues:
     reading: TableReading = field(default_factory=TableReading)
 
     def held(self, path: str, asked: Question) -> TableAnswers:
-        """What they hold: in the column that is named, the question's, or counted."""
+        """Return the true answers to `asked`, read from the table at `path`."""
         from rumor.kinds.reading import TableAnswers
 
         table, column = self.reading.open(path), self.column
@@ -84,7 +84,7 @@ class TrialOptions:
     assume: Assume = None
 
     def as_trials(self, on_progress: Progress) -> SimulationSettings:
-        """The same as a dry run takes it, words read and randomness made."""
+        """Return `SimulationSettings` with these options, the candidates and the seed."""
         from rumor.core.randomness import Seeded
         from rumor.kinds.simulation import SimulationSettings
         from rumor.kinds.word_lists import default_cache, read_words
@@ -113,7 +113,7 @@ def simulate(
     plot: Plot = None,
     as_json: AsJson = False,
 ) -> None:
-    """Simulate a collection on your own numbers before you ask anyone.
+    """Simulate a collection on your own numbers first.
 
     Simulated people hold the answers of the histogram, each sends a report, and the
     estimate is set beside the truth: its error, what error theory expects, and how often

@@ -33,7 +33,7 @@ class StatementFiles:
 
 @dataclass(frozen=True)
 class StatementContents:
-    """What stands in a statement beside the collection's own."""
+    """Options for further contents of a statement."""
 
     audit: str | None = opt(
         "--audit FILE", "Add the result of `rumor audit --certificate FILE.json`."
@@ -51,7 +51,7 @@ def statement(
     beside: StatementContents,
     as_json: AsJson = False,
 ) -> None:
-    """Write a one-page statement of what a collection asks, stores and promises.
+    """Write a one-page statement of a collection for review boards.
 
     For a data-protection officer or an ethics board: what is asked, what is stored and for how
     long, epsilon in words for one answer and for the whole survey, what is not protected, and how
@@ -94,7 +94,7 @@ def statement(
 
 
 def _style() -> str:
-    """What all pages have in common."""
+    """Return the style sheet that all pages share."""
     import rumor
 
     web = Path(rumor.__file__).parent / "collector" / "web"

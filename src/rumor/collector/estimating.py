@@ -57,7 +57,7 @@ def comparison_data(
     dictionary: Sequence[str] | None,
     view: View,
 ) -> Mapping[str, Any]:
-    """What differs between two periods, as plain data, by the code of `rumor compare`."""
+    """Return the comparison of two `periods` as plain data, computed as by `rumor compare`."""
     from rumor.analysis.compare.method import Group, compare_groups
     from rumor.analysis.people import require_different
 

@@ -29,7 +29,7 @@ class IssuerKeys:
     secrets: Mapping[str, SecretKey]
 
     def with_new(self, ids: Sequence[str]) -> IssuerKeys:
-        """The same, and a new key for each of these questions that has none."""
+        """Return these keys with a new key added for each question of `ids` that has none."""
         more = {id: new_key() for id in ids if id not in self.secrets}
         return IssuerKeys(self.series, {**self.secrets, **more})
 

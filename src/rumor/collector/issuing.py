@@ -1,4 +1,4 @@
-"""What an issuer does, apart from HTTP: signs the tokens of the invited, and never sees them.
+"""The issuer's service, apart from HTTP: it signs tokens of the invited without seeing them.
 
 It is a process of its own with a store of its own, and best of all with an operator of its own.
 It knows who is invited and who has enrolled; what it signs tells it nothing, and it learns
@@ -46,7 +46,7 @@ class IssuerService:
         }
         # One at a time: integers keep the interpreter to themselves anyhow.
         self._signing = asyncio.Semaphore(1)
-        self._pulse = StoreHealth(self.store)
+        self._store_health = StoreHealth(self.store)
 
     def app(self) -> ASGIApp:
         """Its HTTP face."""
@@ -114,7 +114,7 @@ class IssuerService:
 
     async def is_healthy(self) -> bool:
         """Whether the store takes writes, asked at most once a second."""
-        return await self._pulse.takes_writes()
+        return await self._store_health.takes_writes()
 
 
 def __getattr__(name: str) -> object:

@@ -1,4 +1,4 @@
-"""What a collector counts about itself, in the text format that Prometheus reads.
+"""The metrics of a collector, in the text format that Prometheus reads.
 
 Totals only: nothing here tells one sender or one report from another.
 """

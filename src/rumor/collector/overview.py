@@ -1,4 +1,4 @@
-"""What an analyst sees first: the collections of a series, their questions, and who came when."""
+"""The analyst's overview: the collections of a series, their questions, and reports by day."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def overview(
 
 
 def _said(collection: Collection) -> list[str | None]:
-    """What people are told of the collection as a whole, where there is anything to tell."""
+    """Return the sentences for respondents about `collection`: its sampling and total epsilon."""
     return [_asks(collection), collection_promise(collection).joined()]
 
 
 def _asks(collection: Collection) -> str | None:
-    """What each person is asked, where it is not everything on any day, in sentences."""
+    """Return the sampling design of `collection` in sentences, or None without one."""
     ask = collection.ask
     if ask is None:
         return None

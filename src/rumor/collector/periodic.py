@@ -1,4 +1,4 @@
-"""What runs beside requests: periodic tasks, expiry and counting, and the store's health."""
+"""Background work of a collector: periodic tasks, expiry, counting, and the store's health."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class PeriodicTask(abc.ABC):
 
     @abc.abstractmethod
     def run_once(self, day: datetime.date) -> None:
-        """What is to be done on this day."""
+        """Do the work that is due on `day`."""
 
     def stop(self) -> None:
         """End after the turn that is under way."""
@@ -60,7 +60,7 @@ class StoreMaintenance(PeriodicTask):
         super().__init__(seconds)
 
     def run_once(self, day: datetime.date) -> None:
-        """What is to be done on this day."""
+        """Do the work that is due on `day`."""
         self._store.summarize()
         self._store.forget_tokens(thorough=self._expired != day)
         if self._expired != day:
@@ -72,14 +72,14 @@ _FRESH_SECONDS = 1.0
 
 
 class Pingable(Protocol):
-    """What can be asked."""
+    """A store whose health can be checked."""
 
     def ping(self) -> object:
         """Write something small, or raise StoreUnavailableError."""
 
 
 class StoreHealth:
-    """What was found out last; whoever asks again within the second hears the same."""
+    """The health of a store, checked at most once a second."""
 
     def __init__(self, store: Pingable) -> None:
         self._store = store

@@ -1,4 +1,4 @@
-"""What a collector does, apart from HTTP: knows contracts, takes reports, gives estimates."""
+"""The collector's service, apart from HTTP: it knows contracts, takes reports, gives estimates."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _TESTED = 20_000
 
 @dataclass(frozen=True)
 class EstimateQuery:
-    """What an analyst wants to know."""
+    """An analyst's request for an estimate."""
 
     question: str
     collection: str | None = None
@@ -93,7 +93,7 @@ class Service(WriterService):
         self._current: StoredCollection | None = None
         self._checked = -1e9
         self._trouble: StoreUnavailableError | None = None
-        self._pulse = StoreHealth(self.store)
+        self._store_health = StoreHealth(self.store)
         self._writer: Writer[ReportBatch, Outcome] | None = None
         self._estimating = asyncio.Semaphore(1)
         self._tested: dict[tuple[str, str], tuple[bytes, Mapping[str, Any]]] = {}
@@ -169,9 +169,10 @@ class Service(WriterService):
         return entry
 
     def _unknown(self, digest: str) -> Problem | StoreUnavailableError:
-        """What is not known now may be put back: nobody is told to give up.
+        """Return the refusal of a collection that is not in the store now.
 
-        Where the store could not be asked, it is not said to be unknown at all.
+        It may be put back, so devices are not told to give up. If the store could not be read,
+        the refusal is the store's.
         """
         if self._trouble is not None:
             return self._trouble
@@ -231,7 +232,7 @@ class Service(WriterService):
     async def _written(
         self, entry: StoredCollection, question: Question, batches: Sequence[ReportBatch]
     ) -> tuple[StoredCollection, list[Outcome]]:
-        """What becomes of batches of one question in one commit, and the collection as it is."""
+        """Write `batches` of one question in one commit; return the collection and the outcomes."""
         assert self._writer is not None
         outcomes = await self._writer.submit(*batches)
         if any(isinstance(outcome, CollectionUnknown) for outcome in outcomes):
@@ -362,7 +363,7 @@ class Service(WriterService):
         return await self._asked(query, made)
 
     async def estimate_file(self, query: EstimateQuery) -> bytes:
-        """The same as a file of the format that the query says."""
+        """Return the estimate as a file of the format in `query`."""
 
         def made(result: Any, question: Question) -> Mapping[str, Any]:
             from rumor.collector.estimating import as_file
@@ -438,7 +439,7 @@ class Service(WriterService):
         different_people: bool,
         view: View,
     ) -> Mapping[str, Any]:
-        """What differs between two periods of days, each written FIRST..LAST."""
+        """Return the comparison of two `periods` of days, each written FIRST..LAST."""
 
         def compared(entry: StoredCollection, asked: Question) -> Mapping[str, Any]:
             from rumor.analysis.compare.method import period_name, read_period
@@ -471,7 +472,7 @@ class Service(WriterService):
         collection: str | None,
         work: Callable[[StoredCollection, Question], Mapping[str, Any]],
     ) -> Mapping[str, Any]:
-        """What is made of a question's counts, everything stored so far among them."""
+        """Return `work` applied to a question once all stored reports are counted."""
 
         def made(entry: StoredCollection, asked: Question) -> Mapping[str, Any]:
             self.store.summarize()
@@ -514,7 +515,7 @@ class Service(WriterService):
         counts as ill for a while.
         """
         return (
-            await self._pulse.takes_writes()
+            await self._store_health.takes_writes()
             and time.monotonic() - self.metrics.failed_at > _ILL_SECONDS
         )
 

@@ -68,7 +68,7 @@ class Person:
 
 @dataclass(frozen=True, eq=False)
 class Demo:
-    """What happened: the truth that nobody sees, one person, and the estimate."""
+    """The outcome of a demonstration: the true shares, one person's report, and the estimate."""
 
     collection: Collection
     person: Person

@@ -43,7 +43,7 @@ _TURN_SECONDS, _PATIENCE = 1.0, 60.0
 
 @dataclass(frozen=True)
 class RelayDemo:
-    """What each of the three saw."""
+    """The outcome of a demonstration with a relay: what relay, collector and analyst saw."""
 
     relay: str
     collector: str
@@ -55,7 +55,7 @@ class RelayDemo:
     told: AnalystView
 
     def to_dict(self) -> dict[str, object]:
-        """The same as plain data for JSON."""
+        """Return the demonstration as plain data for JSON."""
         return {
             "relay": self.relay,
             "collector": self.collector,
@@ -67,7 +67,7 @@ class RelayDemo:
         }
 
     def text(self) -> str:
-        """The same as a terminal shows it."""
+        """Return the demonstration as text for a terminal."""
         few = self.people - 1
         sees = [
             ("  the relay", "addresses and times; bytes that it cannot open", "no report"),
@@ -107,7 +107,7 @@ class RelayDemo:
 
 
 def run(people: int, *, seed: int | None = None, on_progress: Progress | None = None) -> RelayDemo:
-    """Let so many simulated people answer through a relay, in three processes."""
+    """Let `people` simulated respondents answer through a relay, in three processes."""
     crowd = np.random.default_rng(seed)
     answers = crowd.choice(len(SHARES), size=people, p=list(SHARES.values()))
     with tempfile.TemporaryDirectory(prefix="rumor-demo-") as place:
@@ -176,7 +176,7 @@ def _sent(
 
 
 def _asked_until(collector: str, reports: int, token: str) -> dict[str, Any]:
-    """The estimate, once it is of so many reports."""
+    """Ask `collector` for the estimate until it counts `reports` reports, and return it."""
     deadline = time.monotonic() + _PATIENCE
     while (answer := ask(collector, "health", token)).get("reports") != reports:
         if time.monotonic() > deadline:

@@ -33,7 +33,7 @@ _BATCH = 1_000
 
 @dataclass(frozen=True)
 class AnalystView:
-    """What an analyst is told, beside the truth, which nobody is told."""
+    """The estimate that the analyst received, with the true shares, which nobody receives."""
 
     answer: dict[str, Any]
     truth: tuple[float, ...]
@@ -50,7 +50,7 @@ class AnalystView:
 
 @dataclass(frozen=True)
 class ServiceDemo:
-    """What happened between the devices, the collector and the analyst."""
+    """The outcome of a demonstration as a service: devices, collector and analyst."""
 
     url: str
     digest: str
@@ -62,12 +62,12 @@ class ServiceDemo:
     told: AnalystView
 
     def to_dict(self) -> dict[str, object]:
-        """The same as plain data for JSON."""
+        """Return the demonstration as plain data for JSON."""
         own = ("url", "devices", "reports", "duplicates", "without_token")
         return {**{name: getattr(self, name) for name in own}, "estimate": self.told.answer}
 
     def text(self) -> str:
-        """The same as a terminal shows it."""
+        """Return the demonstration as text for a terminal."""
         sentences = [
             f"The same as a service. A collector listened at {self.url} and kept reports in a "
             f"file. {self.devices} devices fetched its contract (digest {self.digest[:12]}...), "
@@ -159,7 +159,7 @@ def _send_all(
 
 
 def ask(url: str, question: str, token: str | None) -> dict[str, Any]:
-    """What a collector tells whoever has this token, or none."""
+    """Return the collector's answer to an estimate request with `token`, or without one."""
     headers = {} if token is None else {"Authorization": f"Bearer {token}"}
     request = urllib.request.Request(f"{url}/v1/estimates/{question}?of=people", headers=headers)
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))

@@ -123,7 +123,7 @@ def showcase_collection() -> Collection:
 
 
 def crowd(people: int, chance: np.random.Generator) -> dict[str, Any]:
-    """What so many simulated people would have to answer, by question."""
+    """Return the true answers of `people` simulated respondents, by question."""
     held = np.array([share for share, _ in HABITS.values()])
     often = np.array([mean for _, mean in HABITS.values()])
     amounts = 1 + chance.poisson(np.broadcast_to(often - 1, (people, len(HABITS))))
@@ -145,7 +145,7 @@ class SimulatedPeople:
         return Seeded(int(self._chance.integers(1 << 62))) if self._seeded else System()
 
     def reports(self, collection: Collection, people: int) -> dict[str, Reports]:
-        """What the devices of so many people send, by question."""
+        """Return the reports of `people` simulated respondents, by question."""
         return {
             id: collection.question(id).mechanism.privatize(values, random=self._noise())
             for id, values in crowd(people, self._chance).items()
@@ -192,7 +192,7 @@ class Showcase(RunningCollector):
 def showcase(past: Mapping[int, int], *, seed: int | None = None) -> Iterator[Showcase]:
     """A collector on this machine in a folder that is deleted afterwards.
 
-    `past` says how many people answered so many days ago.
+    `past` maps a number of days ago to the number of people who answered then.
     """
     people = SimulatedPeople(seed)
     with tempfile.TemporaryDirectory(prefix="rumor-showcase-") as place:

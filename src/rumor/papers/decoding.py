@@ -41,7 +41,7 @@ def design_matrix(secret: str, hashes: int, words: int = WORDS) -> Bits:
 
 
 def zipf(words: int, alpha: float = 0.7) -> Vector:
-    """The shares of so many words."""
+    """Return the shares of `words` words under Zipf's law with exponent `alpha`."""
     ranks = np.arange(1, words + 1, dtype=np.float64) ** -alpha
     return np.asarray(ranks / ranks.sum())
 
@@ -174,7 +174,7 @@ def _same_hashes(
 
 
 def one_hash(hashes: int, key: bytes = b"one hash") -> rumor.Rappor:
-    """One hash, q = 1/2, and p such that epsilon is that of so many hashes at the paper's noise."""
+    """Return RAPPOR with one hash, q = 1/2 and the paper's epsilon for `hashes` hashes."""
     epsilon = hashes * np.log(Q * (1 - P) / (P * (1 - Q)))
     p = float(1 / (1 + np.exp(epsilon)))
     return rumor.Rappor(bits=BITS, hashes=1, cohorts=COHORTS, f=0, p=p, q=0.5, key=key)
@@ -195,7 +195,7 @@ _READINGS: Mapping[str, Callable[[int, NDArray[np.int64], np.random.Generator, i
 
 
 def loss(parameters: Parameters, trials: int, seed: int) -> Numbers:
-    """Epsilon of the published noise for so many hashes, and that of one hash set to match it."""
+    """Return epsilon of the published noise, and of one hash that is set to match it."""
     hashes = parameters["hashes"]
     rappor = rumor.Rappor(bits=BITS, hashes=hashes, cohorts=COHORTS, f=0, p=P, q=Q, key=b"loss")
     return {"epsilon": [rappor.epsilon], "epsilon of one hash": [one_hash(hashes).epsilon]}

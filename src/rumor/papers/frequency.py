@@ -47,7 +47,7 @@ TRUTHS = (
 
 
 def truth(name: str, domain: int) -> Vector:
-    """The frequencies of a law of this name on so many values.
+    """Return the frequencies of the law `name` on `domain` values.
 
     "tenth": a tenth of the values share all equally. "two levels": one value in fifty, and all
     these together hold half. "one 90": one value holds 90 per cent, the rest equally.
@@ -209,7 +209,7 @@ def trajectory(parameters: Parameters, trials: int, seed: int) -> Numbers:
 
 
 def limits(parameters: Parameters, trials: int, seed: int) -> Numbers:
-    """What doubles hold of the product of probabilities, and of the scaled one."""
+    """Return the largest domain whose product of probabilities a double holds, and two products."""
     epsilon, domain = float(parameters["epsilon"]), int(parameters["domain"])
 
     def symmetric(values: int) -> Any:
@@ -319,7 +319,7 @@ def unary_channel(parameters: Parameters, trials: int, seed: int) -> Numbers:
 
 
 def outputs_of(domain: int) -> Sequence[tuple[int, ...]]:
-    """All rows of so many bits, in the order of Figure 4."""
+    """Return all rows of `domain` bits, in the order of Figure 4."""
     return [
         tuple(number >> (domain - 1 - i) & 1 for i in range(domain))
         for number in range(1 << domain)

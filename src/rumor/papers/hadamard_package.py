@@ -48,7 +48,7 @@ class BlockLayout:
 
     @property
     def kept_epsilon(self) -> float:
-        """What a report loses: the logarithm of its largest ratio of probabilities."""
+        """The epsilon of a report: the logarithm of its largest ratio of probabilities."""
         return math.log1p(math.expm1(self.epsilon) * self.existing / self.asked)
 
 

@@ -277,7 +277,7 @@ def exponent(parameters: Parameters, trials: int, seed: int) -> Numbers:
 
 
 def closed_form(parameters: Parameters, trials: int, seed: int) -> Numbers:
-    """The exact error of PrivKV's shares, not clipped, for so many people: MSE_f times 1e4.
+    """Return the exact error of PrivKV's unclipped shares by number of people: MSE_f times 1e4.
 
     Given N reports on a key it is lambda (1 - lambda) / (N (p1 - q1)^2); N is binomial, so the
     mean of 1/N is a hair above keys / people.

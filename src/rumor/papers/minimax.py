@@ -52,7 +52,7 @@ def bound(domain: int, people: int, epsilon: float) -> tuple[float, int]:
 
 
 def bounds(parameters: Parameters, trials: int, seed: int) -> Numbers:
-    """The bound, and the noise-free limit: the error of a census of so many people."""
+    """Return the bound, and the noise-free limit: the error of a census of `people` people."""
     domain, people = parameters["domain"], parameters["people"]
     least, size = bound(domain, people, parameters["epsilon"])
     return {"bound": [least], "subset": [float(size)], "sampling": [(1 - 1 / domain) / people]}

@@ -1,4 +1,4 @@
-"""What a reproduced paper is made of: a checklist, cells and claims.
+"""The parts of a reproduced paper: a checklist, cells and claims.
 
 The rule by which a published number counts as reproduced: it lies within three standard errors
 of the difference. The published number is a mean over the paper's own number of trials, so its
@@ -123,7 +123,7 @@ class TrialMean:
 
 @dataclass(frozen=True)
 class Results:
-    """What cells measured, by cell and quantity, and where it comes from."""
+    """Measured means, by cell and quantity, and the run that they come from."""
 
     numbers: Mapping[str, Mapping[str, TrialMean]]
     made: Mapping[str, str]

@@ -66,7 +66,7 @@ def run(
 
 
 def results(cells: Mapping[str, Kept], made: Mapping[str, str]) -> Results:
-    """What kept cells measured."""
+    """Return the results of kept `cells`."""
     numbers = {
         cell: {name: TrialMean(*values) for name, values in kept["numbers"].items()}
         for cell, kept in cells.items()

@@ -183,7 +183,7 @@ class _Routes:
         return response
 
     async def comparisons(self, request: Request) -> Response:
-        """What differs between two periods, for analysts."""
+        """Answer GET comparisons: the difference between two periods, for analysts."""
         self._admit_analyst(request)
         given = request.query_params
         _known_keys(given, ("collection", "first", "second", "different_people", "level"))

@@ -22,7 +22,7 @@ from rumor.core.errors import format_value
 
 
 class StartStop(Protocol):
-    """What runs as long as its application does."""
+    """A service that starts and stops with its application."""
 
     async def start(self) -> None:
         """Begin."""
@@ -32,10 +32,10 @@ class StartStop(Protocol):
 
 
 class HealthChecked(Protocol):
-    """What can say whether it takes something now."""
+    """A service that reports whether it accepts requests now."""
 
     async def is_healthy(self) -> bool:
-        """Whether it does."""
+        """Return whether the service accepts requests now."""
 
 
 def json_response(document: object, headers: Mapping[str, str] | None = None) -> Response:
@@ -45,7 +45,7 @@ def json_response(document: object, headers: Mapping[str, str] | None = None) ->
 
 
 def _plain(value: object) -> object:
-    """What msgspec does not know: numpy's numbers and arrays as Python's."""
+    """Convert `value`, which msgspec cannot encode: numpy's numbers and arrays become Python's."""
     plain: Callable[[], object] | None = getattr(value, "tolist", None)
     return str(value) if plain is None else plain()
 
@@ -104,7 +104,7 @@ async def _problem(request: Request, problem: Exception) -> Response:
 
 
 async def _http_problem(request: Request, problem: Exception) -> Response:
-    """What the router itself refuses."""
+    """Turn a refusal of Starlette's router into problem+json."""
     assert isinstance(problem, HTTPException)
     if problem.status_code == 405:
         refusal = Problem(

@@ -69,7 +69,7 @@ class RateLimiter:
         *,
         burst: float | None = None,
     ) -> None:
-        """Of `burst` tokens at most, which are those of a second unless said otherwise."""
+        """Create a bucket of at most `burst` tokens, by default those of one second."""
         self._rate, self._clock = per_second, clock
         self._most = per_second if burst is None else burst
         self._tokens, self._then = self._most, clock()

@@ -87,7 +87,7 @@ def _object(**properties: dict[str, Any]) -> dict[str, Any]:
 
 
 def _without(name: str, schema: dict[str, Any]) -> dict[str, Any]:
-    """The same object, which may lack one of them."""
+    """Return the object `schema` with the member `name` optional."""
     return {**schema, "required": [each for each in schema["required"] if each != name]}
 
 
@@ -198,7 +198,7 @@ def _posted(
     answer: dict[str, Any],
     refusals: dict[str, Any],
 ) -> dict[str, Any]:
-    """What a device posts: a body of one of some types, answered by numbers."""
+    """Describe a POST route that takes one of the `bodies`, by type, and returns `answer`."""
     content = {kind: {"schema": schema} for kind, schema in bodies.items()}
     return {
         "summary": summary,

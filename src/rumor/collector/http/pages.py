@@ -78,7 +78,7 @@ class Asset:
 
 @functools.cache
 def _files(folder: Path) -> Mapping[str, Path]:
-    """What a folder holds and may be served, by its path within it."""
+    """Return the files of `folder` that may be served, by their path within it."""
     return {
         path.relative_to(folder).as_posix(): path
         for path in folder.rglob("*")
@@ -110,7 +110,7 @@ def _answer_page() -> Asset:
 
 @functools.cache
 def _hashes() -> Asset:
-    """What the client's modules are held to by pages that pin them."""
+    """Return the hashes of the client's modules, for pages that pin them."""
     return Asset.of(msgspec.json.encode(integrity()), ".json")
 
 
@@ -124,7 +124,7 @@ class Pages:
         self._making = asyncio.Lock()
 
     def routes(self) -> list[Route]:
-        """What the application serves of them."""
+        """Return the routes of the pages, assets and client modules."""
         return [
             Route("/", self.dashboard, methods=["GET"]),
             Route("/answer", self.answer, methods=["GET"]),

@@ -35,7 +35,7 @@ def headers_of(scope: Scope) -> Headers:
 
 
 def content_type(headers: Headers, *known: str) -> str:
-    """What a body is sent as, one of some types."""
+    """Return the content type in `headers`, which must be one of the `known` types."""
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in known:
         raise Problem(
@@ -46,7 +46,7 @@ def content_type(headers: Headers, *known: str) -> str:
 
 
 class Receiver(Protocol):
-    """What stands behind such a path: bounds on what it takes, and totals."""
+    """A service behind a POST route: its limits, its rate limiter and its metrics."""
 
     limits: Limits
     bucket: RateLimiter
@@ -67,7 +67,7 @@ class PostRoute(abc.ABC, Generic[S]):
 
     @abc.abstractmethod
     async def _answer(self, scope: Scope, receive: Receive) -> bytes:
-        """What is answered, as JSON; or a Problem."""
+        """Return the JSON body of the response, or raise a Problem."""
 
     @property
     def _most_bytes(self) -> int:

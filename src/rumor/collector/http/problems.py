@@ -1,4 +1,4 @@
-"""What went wrong, as RFC 9457 problem+json: one clear sentence, and a type for programs."""
+"""Refusals as RFC 9457 problem+json: one clear sentence, and a type for programs."""
 
 from __future__ import annotations
 

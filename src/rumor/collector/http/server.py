@@ -212,7 +212,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
 
 class HttpService(Protocol):
-    """What can be served: a collector, an issuer."""
+    """A service that can be served over HTTP: a collector, a relay or an issuer."""
 
     limits: Limits
 

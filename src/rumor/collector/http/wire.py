@@ -57,7 +57,7 @@ _withdrawals = msgspec.json.Decoder(JsonWithdrawal)
 
 
 def decompressed(body: bytes, encoding: str, most: int) -> bytes:
-    """A body as it was before it was compressed: at most so many bytes."""
+    """Return `body` decompressed, at most `most` bytes of it."""
     if encoding in ("", "identity"):
         return body
     if encoding != "gzip":

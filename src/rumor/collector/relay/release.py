@@ -1,4 +1,4 @@
-"""What a relay does by itself: release classes at their time, and hand them to the gateway.
+"""The relay's schedule: release classes when they are due, and hand them to the gateway.
 
 A class is released whole, in one commit, before anything of it is handed over: a relay that is
 stopped meanwhile goes on with the very same envelopes, and never with a few that came since.

@@ -1,4 +1,4 @@
-"""What a relay does, apart from HTTP: keep envelopes durably, release and hand them over."""
+"""The relay's service, apart from HTTP: keep envelopes durably, release and hand them over."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class RelayService(WriterService):
         self._gateway = Transport(self.gateway, _SECONDS_TO_TAKE)
         self._classes = {(kind.digest, kind.question): kind for kind in self.store.classes()}
         self._writer: Writer[ArrivedEnvelope, bool] | None = None
-        self._pulse = StoreHealth(self.store)
+        self._store_health = StoreHealth(self.store)
         self._watch: ReleaseWatch | None = None
 
     def app(self) -> ASGIApp:
@@ -98,4 +98,4 @@ class RelayService(WriterService):
         """Whether envelopes can be kept now, asked at most once a second."""
         if self._watch is not None and self._watch.is_overdue:
             raise Problem("unavailable", "releases must keep to their schedule; one is overdue")
-        return await self._pulse.takes_writes()
+        return await self._store_health.takes_writes()

@@ -1,4 +1,4 @@
-"""What a relay keeps: envelopes, and nothing that says whose they are or when they came.
+"""The relay's store: envelopes, and nothing that says whose they are or when they came.
 
     class     number, digest, question, size, crowd, days, turn_hours: what a contract says of one
               question; moment: where it has turns, when the last release of one was due
@@ -117,7 +117,7 @@ class LastRelease:
 
 @dataclass(frozen=True)
 class BatchRelease:
-    """What became of one batch at a release."""
+    """The outcome of one batch at a release."""
 
     of: EnvelopeBatch
     released: int
@@ -400,7 +400,7 @@ def _insert(run: Run, arrived: ArrivedEnvelope, day: int) -> bool:
 
 
 def _released(run: Run, batch: EnvelopeBatch, dropped: int = 0) -> BatchRelease:
-    """One batch at a release, of which so many were dropped: released whole or not at all."""
+    """Return the outcome of one batch with `dropped` envelopes: released whole or not at all."""
     waiting = _count(run, _WAITING, *batch.columns)
     if waiting < batch.kind.crowd:
         return BatchRelease(batch, 0, dropped)

@@ -103,7 +103,7 @@ class BlindedToken:
 
     @property
     def name(self) -> bytes:
-        """What is kept of the message."""
+        """Return the hash of the message, which the store keeps instead of the message."""
         return hashlib.sha256(self.blinded).digest()
 
 
@@ -188,7 +188,7 @@ class QuestionContents:
 
 @dataclass(frozen=True)
 class RepairResult:
-    """What a repair cost."""
+    """The losses of a repair."""
 
     removed: int
     """Reports that did not fit their checksums, or any question."""
@@ -197,7 +197,7 @@ class RepairResult:
 
 
 class StoreReader(Protocol):
-    """What can be read of a store: collections, their reports and the summaries of them."""
+    """The readable side of a store: collections, their reports and their summaries."""
 
     def collections(self) -> list[StoredCollection]:
         """Every collection, oldest first."""
@@ -259,7 +259,7 @@ class Store(StoreReader, Protocol):
     """Collections, their reports and the summaries of them."""
 
     def snapshot(self) -> AbstractContextManager[StoreReader]:
-        """What is in the store at one moment, for as long as the block lasts."""
+        """Yield the store's contents at one moment, for as long as the block lasts."""
         ...
 
     def register(self, collection: Collection, *, revise: bool = False) -> StoredCollection:

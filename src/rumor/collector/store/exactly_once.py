@@ -47,7 +47,7 @@ Settled = BatchAccepted | IdConflict | TokenRefused
 def settle(
     batches: Sequence[ReportBatch], known: Known, admitted: set[bytes]
 ) -> tuple[list[Settled], Fresh]:
-    """What becomes of each batch, and the rows that are new.
+    """Return the outcome of each batch, and the rows that are new.
 
     A batch that needs admission and brings something new takes its key out of `admitted`.
     """

@@ -86,7 +86,7 @@ def _live(
 
 
 def _refusal(is_open: bool | None) -> Outcome | None:
-    """What is unknown may come back, so only what is known can be closed."""
+    """Return the refusal of a collection: unknown (None), closed (False); None if it is open."""
     if is_open is None:
         return CollectionUnknown()
     return None if is_open else CollectionClosed()

@@ -46,7 +46,7 @@ from rumor.mechanisms.summary import Summary
 
 
 class SqlReader:
-    """What can be read of a store, now or at one moment."""
+    """The readable side of a SQL store, now or at one moment."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
@@ -227,7 +227,7 @@ class SqlStore(SqlReader):
 
     @contextmanager
     def snapshot(self) -> Iterator[SqlReader]:
-        """What is in the store at one moment, for as long as the block lasts."""
+        """Yield the store's contents at one moment, for as long as the block lasts."""
         with self.database.snapshot() as database:
             yield SqlReader(database)
 

@@ -51,9 +51,9 @@ def summarize(database: Database) -> int:
 
 
 def count_rest(database: Database, run: Run) -> None:
-    """The same within a transaction that is alone: afterwards everything is counted.
+    """Add all new reports to the summaries, within a transaction that no other one overlaps.
 
-    Whoever was counting meanwhile finds the mark moved, and begins again.
+    Another count that was under way finds the mark moved, and begins again.
     """
     top, mark = newest_number(run), read_mark(run)
     while mark < top:

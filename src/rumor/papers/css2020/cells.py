@@ -1,4 +1,4 @@
-"""What is run for the Computer Security Symposium paper: every row in every column, and more."""
+"""The cells of the Computer Security Symposium paper: every row in every column, and more."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def name_of(law: str, row: str, epsilon: float, people: int) -> str:
 
 
 def arithmetic(parameters: Parameters, trials: int, seed: int) -> Numbers:
-    """What the text says of the tables, computed from the printed tables; and its percentages."""
+    """Compute the text's statements and percentages about the tables from the printed tables."""
     table = published_tables("css2020")
     printed = [tuple(column) for column in table["printed_columns"]]
     best = sum(

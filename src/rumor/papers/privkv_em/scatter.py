@@ -60,13 +60,13 @@ def trials_seen(results: Results, row: str) -> float:
 
 
 def distance(published: float, found: TrialMean, trials: float) -> float:
-    """In standard errors of the difference, the published number a mean of so many trials."""
+    """Return |published - found| in standard errors, `published` a mean of `trials` trials."""
     off = abs(published - found.mean)
     return off / (found.spread * math.sqrt(1 / trials + 1 / found.trials))
 
 
 def scatter(results: Results) -> PaperTable:
-    """What is seen, row by row."""
+    """Return a table of the observed scatter, row by row."""
     rows = []
     for row in ROWS:
         pairs = numbers(results, row)

@@ -1,4 +1,4 @@
-"""What a database must answer for a `SqlStore` to stand on it; statements are the same for all.
+"""The interface between a `SqlStore` and a database; all databases run the same statements.
 
 A new database is one file with such a class, and its line in `rumor.collector.store.base`.
 """

@@ -138,7 +138,7 @@ def migrate(run: Run, version: int, schema: Schema) -> None:
 
 @functools.cache
 def _expected_schema(schema: Schema) -> list[Row]:
-    """What an intact file says of its tables: the same steps, taken in memory."""
+    """Return the schema of an intact file, made by running all migrations in memory."""
     with closing(_configured(sqlite3.connect(":memory:", isolation_level=None))) as connection:
         with _transaction(connection, "BEGIN") as run:
             migrate(run, 0, schema)
