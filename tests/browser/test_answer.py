@@ -526,7 +526,7 @@ def test_a_set_is_ticked_up_to_its_cap_and_more_is_told(
         for place in (1, 3):
             ticks.nth(place).check()
         page.locator("#go").click()
-        expect(page.locator(".told")).to_contain_text("more than 2")
+        expect(page.locator(".note")).to_contain_text("more than 2")
         own = page.locator(".bittable tr.own th")
         expect(own).to_have_count(3)
         assert [text.split()[0] for text in own.all_inner_texts()] == ["bus", "bicycle", "train"]

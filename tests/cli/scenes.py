@@ -249,7 +249,7 @@ def _serving(held: Collaborators) -> None:
     held.stand("rumor.collector.relay.store:RelayStore")
     held.stand("rumor.collector.relay.service:RelayService")
     held.stand("rumor.collector.issuing:IssuerService")
-    held.spy("rumor.collector.issuer_keys:Keys.load")
+    held.spy("rumor.collector.issuer_keys:IssuerKeys.load")
 
 
 def _announcing(service: object, listener: object, ready: Callable[[str], None]) -> None:
@@ -298,20 +298,20 @@ def _planning(held: Collaborators) -> None:
 
 def _simulating(held: Collaborators) -> None:
     held.stand("rumor.kinds.base:Kind.simulate")
-    held.spy("rumor.core.answer_table:Table.open")
+    held.spy("rumor.core.answer_table:AnswerTable.open")
     held.stand("rumor.kinds.word_lists:default_cache", "a cache")
     held.stand("rumor.kinds.base:Kind.check_accepts_candidates")
 
 
 def _privatizing(held: Collaborators) -> None:
-    missing = SimpleNamespace(rows=0, said=lambda: None)
+    missing = SimpleNamespace(affected_rows=0, sentence=lambda: None)
     made = SimpleNamespace(reports=3, missing=missing)
     held.stand(
         "rumor.contract.privatize:privatize_questions",
         lambda contract, source, outs, **rest: dict.fromkeys(outs, made),
     )
     held.spy("rumor.contract.privatize:group_sizes")
-    held.spy("rumor.core.answer_table:Table.open")
+    held.spy("rumor.core.answer_table:AnswerTable.open")
 
 
 def _demonstrating(held: Collaborators) -> None:
@@ -346,7 +346,7 @@ def _inviting(held: Collaborators) -> None:
 
 def _keys(held: Collaborators) -> None:
     held.stand("rumor.collector.issuer_keys:IssuerKeys.with_new", lambda self, ids: KEYS)
-    held.spy("rumor.collector.issuer_keys:Keys.save")
+    held.spy("rumor.collector.issuer_keys:IssuerKeys.save")
     held.spy("rumor.contract.issuing:Issuer")
     held.spy("rumor.core.files:write_whole")
 
@@ -393,8 +393,8 @@ def _attacking(held: Collaborators) -> None:
 
 
 def _suspecting(held: Collaborators) -> None:
-    held.spy("rumor.mechanisms.poisoning:fake_clients")
-    held.spy("rumor.mechanisms.poisoning:FakeClients.among")
+    held.spy("rumor.mechanisms.poisoning:bound_poisoning")
+    held.spy("rumor.mechanisms.poisoning:PoisoningBound.for_clients")
     held.spy("rumor.privacy.integrity:co_support")
     held.spy("rumor.privacy.integrity:bit_counts")
 
@@ -853,6 +853,7 @@ SCENES: dict[str, Scene] = {
             "--method": "em",
             "--option": "eta=1 --option norm=sum",
             "--fdr": "0.1",
+            "--explain": "",
             "--counts": "",
             "--by": "country",
             "--weights": "weights.csv",

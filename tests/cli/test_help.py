@@ -85,7 +85,8 @@ def test_the_commands_are_in_groups(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_an_old_command_name_warns_and_works(capsys: pytest.CaptureFixture[str]) -> None:
-    assert OLD_COMMANDS and not OLD_COMMANDS.keys() & COMMANDS.keys()
+    assert OLD_COMMANDS
+    assert not OLD_COMMANDS.keys() & COMMANDS.keys()
     for old, new in OLD_COMMANDS.items():
         assert main([new, "--help"]) == 0
         wanted, quiet = capsys.readouterr()

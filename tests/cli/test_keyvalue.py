@@ -100,7 +100,7 @@ def test_simulations(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None
     status, text, _ = run(capsys, *arguments, "--plot", chart)
     assert status == 0
     assert text.splitlines()[3].startswith("Maps")
-    assert "20,000 people, 2 trials" in text
+    assert "2 trials of 20,000 respondents" in text
     assert "truth" in chart.read_text() or chart.stat().st_size > 1000
     status, out, _ = run(capsys, *arguments, "--json")
     rows = {row["value"]: row for row in json.loads(out)["estimates"]}

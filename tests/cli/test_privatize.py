@@ -61,14 +61,14 @@ def test_no_report_is_of_a_day_to_come(capsys: Outputs) -> None:
 def test_questions_are_added_up(capsys: Outputs) -> None:
     Path("c.toml").write_text(HEAD + "".join(map(question, ("a", "b", "c"))))
     said = run(capsys, "show", "c.toml")[1]
-    assert "costs     at most epsilon 3 for one person who answers everything" in said
+    assert "budget    at most epsilon 3 per respondent" in said
     # e^3 = 20.1, and 20.1 / 21.1 = 95.26%.
     words = " ".join(said.split())
-    assert "in all After all of it, someone who knows everything else about you can" in words
+    assert "total After all of it, someone who knows everything else about you can" in words
     assert "by at most 20.1 (epsilon 3): an even guess becomes right at most 95.26%" in words
     assert json.loads(run(capsys, "show", "c.toml", "--json")[1])["epsilon_most"] == 3
     Path("c.toml").write_text(HEAD + question("a"))
-    assert "in all" not in run(capsys, "show", "c.toml")[1]
+    assert "After all of it" not in run(capsys, "show", "c.toml")[1]
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ def answer(
     machine draws them at first and keeps them: only these are asked, on that day.
 
     Pairs of a key and a number are typed KEY:NUMBER, with commas between them. A number
-    outside its range is taken as the nearest end, and you are told.
+    outside its range is replaced by the nearest end, with a note.
 
     What cannot be sent is kept and goes out with the next call (exit status 1 says so).
 
@@ -167,7 +167,7 @@ def _answers(collection: Collection, named: Sequence[str], piped: str | None) ->
 
 
 def _named(collection: Collection, name: str) -> Question:
-    """A question by its id; a name that is none may be somebody's answer and is not shown."""
+    """Return the question `name`; an unknown name may be an answer, so the error hides it."""
     for question in collection.questions:
         if question.id == name:
             return question

@@ -74,11 +74,11 @@ def issue(
 ) -> None:
     """Run an issuer of blind tokens, which cannot be traced.
 
-    For collections with admission = "blind". Run it apart from the collector, best by somebody
-    else. keys makes a secret key for each question and writes the public ones into the
-    collection's .toml file, as its [issuer]. invite makes invitations, one for each person.
-    serve signs the tokens of those who have one, without seeing them: each invitation gets its
-    tokens once, and a device that asks again the same ones again.
+    For collections with admission = "blind". Run the issuer apart from the collector, best by
+    another operator. `keys` makes a secret key for each question, and writes the public keys
+    into the collection's .toml file, as its [issuer]. `invite` makes invitations, one for each
+    respondent. `serve` signs the tokens of invited devices without seeing them. Each invitation
+    gets its tokens once; a device that asks again gets the same tokens again.
 
     \b
     Example:
@@ -195,7 +195,7 @@ def _invite(
         # Only now: a person who has no invitation does no harm.
         handed_out.write(out, contract, codes)
         invited = opened.invited(contract.series)
-    said = f"{making.count:,} invitations written to {out}; {invited:,} people are invited in all"
+    said = f"{making.count:,} invitations written to {out}; {invited:,} people are invited in total"
     return {"said": said, "invitations": making.count, "file": out, "invited": invited}
 
 

@@ -45,7 +45,7 @@ def papers(
     jobs: Jobs = None,
     as_json: AsJson = False,
 ) -> None:
-    """Reproduce the papers: published numbers beside Rumor's.
+    """Reproduce the papers: compare published numbers with Rumor's.
 
     A run writes tables and figures as .html and .md and all numbers as .parquet. Finished
     cells are kept in the folder: an interrupted run goes on where it was when it is

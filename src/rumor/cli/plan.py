@@ -92,7 +92,7 @@ class OtherQuestions:
         "Take the cap from a summary of how many options respondents hold.",
     )
     questions: int | None = opt_count(
-        "--questions M", "Compare the ways to ask so many questions with this epsilon in all."
+        "--questions M", "Compare the ways to ask M questions with this epsilon in total."
     )
 
 

@@ -34,7 +34,7 @@ def poisoning(
     Two tests compare reports with the mechanism's channel. The first asks whether reports
     support the most frequent values together more often than honest reports do. The second
     asks whether too many reports have very few or very many bits set. A crafted report of a
-    single value cannot be told from an honest one; then only the bound applies.
+    single value cannot be distinguished from an honest one; then only the bound applies.
 
     \b
     Example:

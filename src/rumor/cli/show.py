@@ -159,7 +159,7 @@ def _aside(name: str, text: str) -> str:
 def _in_all(costs: QuestionPromise) -> str:
     """Return the total epsilon of all reports as text: for one answer, and for changing answers."""
     if costs.most == costs.unchanged:
-        return f"epsilon {costs.unchanged:.6g} in all"
+        return f"epsilon {costs.unchanged:.6g} in total"
     one, each = ("one answer", "another every time")
     if costs.period_days is not None:
         one, each = ("one period", "as many periods")

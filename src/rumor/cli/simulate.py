@@ -44,7 +44,8 @@ Column = Annotated[
     ),
 ]
 Plot = Annotated[
-    str | None, option("--plot FILE", "Draw the last trial beside the truth (.html, .png, .svg).")
+    str | None,
+    option("--plot FILE", "Draw the last trial and the truth (.html, .png, .svg)."),
 ]
 
 
@@ -115,9 +116,9 @@ def simulate(
 ) -> None:
     """Simulate a collection on your own numbers first.
 
-    Simulated people hold the answers of the histogram, each sends a report, and the
-    estimate is set beside the truth: its error, what error theory expects, and how often
-    the intervals held the truth.
+    Simulated respondents have the answers of the histogram, and each sends a report. The
+    estimate is compared with the true shares: its error, the error that theory predicts, and
+    how often the intervals contained the true shares.
 
     \b
     Example:

@@ -36,7 +36,7 @@ from rumor.core.types import Progress
 from rumor.demo.crowd import SHARES, demo_collection
 from rumor.demo.serving import AnalystView, ask
 
-# Of the people so many are devices with a disk of their own; the others' envelopes are as real.
+# The number of respondents with a device and disk of their own; the other envelopes are as real.
 _DEVICES = 10
 _TURN_SECONDS, _PATIENCE = 1.0, 60.0
 

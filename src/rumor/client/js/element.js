@@ -133,14 +133,14 @@ export class RumorQuestion extends HTMLElement {
   }
 
   #render(status = null) {
-    const { words, card, notices: told, standing } = this.#known;
+    const { words, card, notices, standing } = this.#known;
     const { question, state } = card;
     const title = h("h2", { class: "title", part: "title", id: "title", tabindex: "-1", dir: "auto" }, question.text || question.id);
     const said = h("p", { class: "status", part: "status", role: "status", tabindex: "-1" }, status);
     const spent = h("p", { class: "soft", part: "spent" }, (standing.spent ? words.spent : words.spentNone)(formatNumber(words, standing.ceiling), formatNumber(words, standing.spent)));
     const place = h("div", { class: "action", part: "action" });
     const body = { open: () => this.#asking(place), drawn: () => this.#drawn(place), sent: () => this.#sent(place), full: () => h("p", { class: "soft" }, fullSentence(card, words)), away: () => null }[state]();
-    this.#put(words, title, state === "full" ? null : told, body, h("div", { role: "alert" }), said, place, spent);
+    this.#put(words, title, state === "full" ? null : notices, body, h("div", { role: "alert" }), said, place, spent);
   }
 
   /** Show the question: its privacy loss, its control, and the button that adds noise. */

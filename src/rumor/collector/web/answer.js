@@ -145,7 +145,7 @@ function body(card, title) {
   const description = (envelope) => describeReport(card.question, envelope.report);
   return [
     value === null && card.state === "drawn" ? h("p", { class: "soft" }, words.earlier) : null,
-    value === null ? null : (card.notes ?? []).map((note) => h("p", { class: "notice told" }, words.notes[note.code](note))),
+    value === null ? null : (card.notes ?? []).map((note) => h("p", { class: "notice note" }, words.notes[note.code](note))),
     card.envelopes.map((envelope) => reportView(card, description(envelope), envelope.report, value, words)),
     card.state === "sent" && h("p", { class: "done" }, words.sent),
     card.state === "sent" && takesMore(card)

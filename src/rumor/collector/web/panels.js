@@ -94,7 +94,7 @@ export function table(question, estimate) {
     panel.note ? h("p", { class: "soft" }, panel.note) : null);
 }
 
-// The most lines of a chart that can be told apart.
+// The most lines of a chart that can be distinguished.
 const LINES = 6;
 
 /** Return the trend's lines, of the values with the smallest p-values, and the table of all changes. */
@@ -111,8 +111,8 @@ export function movement(found) {
       h("tbody", {}, sure.map((change) => h("tr", {},
         h("th", { scope: "row", dir: "auto" }, String(change.value)),
         [show(change)(change.before), show(change)(change.after), change.from, plain(change.p_value, 2), plain(change.adjusted, 2)].map((cell) => h("td", {}, cell)))))));
-  const told = "The largest change of each value. Its p-value is adjusted for searching every day; the last column is also adjusted for searching every value.";
-  return { rows, isShare, parts: [table, h("p", { class: "soft" }, told), ...found.notes.map((note) => h("p", { class: "soft" }, sentence(note)))] };
+  const explained = "The largest change of each value. Its p-value is adjusted for searching every day; the last column is also adjusted for searching every value.";
+  return { rows, isShare, parts: [table, h("p", { class: "soft" }, explained), ...found.notes.map((note) => h("p", { class: "soft" }, sentence(note)))] };
 }
 
 /** Show the differences between two periods as a table, with the omnibus test. */
@@ -144,13 +144,13 @@ export function halving(question, estimate) {
     h("p", {}, h("strong", {}, counted(more, "more report")), " would halve every error",
       stderr === null ? "." : `: the largest standard error from ${error(stderr)} to ${error(stderr / 2)}.`),
     wait && h("p", {}, `At the pace of the last seven full days (${whole(Math.round(pace))} a day) that takes ${wait === 1 ? "a day" : `${whole(wait)} days`}.`),
-    h("p", { class: "soft" }, "Errors fall with the square root of the reports: half the error takes four times as many in all."),
+    h("p", { class: "soft" }, "Errors fall with the square root of the reports: half the error takes four times as many reports."),
   ];
 }
 
 /** Show the privacy that each respondent was promised. */
 export function promise(question, overview) {
-  const all = question.epsilon_total > question.epsilon ? `, epsilon ${plain(question.epsilon_total, 4)} in all` : "";
+  const all = question.epsilon_total > question.epsilon ? `, epsilon ${plain(question.epsilon_total, 4)} in total` : "";
   return [
     h("p", {}, question.privacy),
     overview.asks && h("p", { id: "asks" }, overview.asks),

@@ -19,7 +19,7 @@ export async function trialView({ question, value }, { trial: words }) {
     bar.style.width = `${(100 * count) / TIMES}%`;
     return h("tr", {}, h("th", { scope: "row", dir: "auto" }, said, own.has(said) ? h("small", {}, ` ${words.yours}`) : null), h("td", {}, String(count)), h("td", {}, bar));
   };
-  return h("div", { class: "rehearsal" },
+  return h("div", { class: "trial" },
     h("p", { class: "soft" }, words.title),
     h("table", {},
       h("thead", {}, h("tr", {}, h("th", { scope: "col" }, words.what), h("th", { scope: "col" }, words.often), h("td"))),
