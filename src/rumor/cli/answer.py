@@ -45,7 +45,7 @@ MaxEpsilon = Annotated[
 
 @dataclass(frozen=True)
 class AnswerTerms:
-    """On what terms the person takes part."""
+    """Options for taking part: consent and invitation."""
 
     digest: str | None = opt("--digest HEX", "Answer only a contract with this digest.")
     invitation: str | None = opt(
@@ -138,7 +138,7 @@ def answer(
 
 
 def _agreed(agree: bool, change: Change) -> bool:
-    """Whether the person agrees: said beforehand, or asked on the terminal."""
+    """Return whether the respondent agrees: by --agree, or asked on the terminal."""
     if agree or not sys.stdin.isatty():
         return agree
     print(f"{change.in_words()} [y/N] ", end="", file=sys.stderr, flush=True)
@@ -154,7 +154,7 @@ def _piped(named: Sequence[str]) -> str | None:
 
 
 def _answers(collection: Collection, named: Sequence[str], piped: str | None) -> dict[str, object]:
-    """The answers that are typed or read, by the questions' ids."""
+    """Return the answers that are typed or read, by the questions' ids."""
     if piped is not None:
         whole = piped.lstrip().startswith("{")
         return _from_json(piped) if whole else _from_lines(collection, piped)
@@ -206,7 +206,7 @@ def _hint(question: Question) -> str:
 
 
 def _line(question: Question) -> object:
-    """The next line of the standard input, as this question's answer."""
+    """Return the next line of the standard input, as this question's answer."""
     text = sys.stdin.readline()
     if not text:
         raise InputError(
@@ -223,7 +223,7 @@ def _typed(question: Question, text: str, place: str) -> object:
 
 
 def _from_lines(collection: Collection, text: str) -> dict[str, object]:
-    """Answers from lines QUESTION=VALUE."""
+    """Return answers from lines QUESTION=VALUE."""
     given: dict[str, object] = {}
     # Only a line feed ends a line: other breaks may be part of an answer.
     for number, line in enumerate(text.split("\n"), 1):
@@ -244,7 +244,7 @@ def _from_lines(collection: Collection, text: str) -> dict[str, object]:
 
 
 def _from_json(text: str) -> dict[str, object]:
-    """Answers from one JSON object, as Python takes them."""
+    """Return answers from one JSON object, as Python takes them."""
     try:
         given = json.loads(text, object_pairs_hook=_once, parse_int=_integer)
     except (ValueError, RecursionError):
@@ -269,6 +269,6 @@ def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def default_state_dir() -> Path:
-    """Where this user's state is kept, by the XDG convention."""
+    """Return the folder of this user's state, by the XDG convention."""
     home = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
     return Path(home) / "rumor"

@@ -78,7 +78,7 @@ SkipInvalid = Annotated[
 
 @dataclass(frozen=True)
 class EstimationOptions:
-    """How it is estimated: by which method, where, and with which words."""
+    """Options for the method, the engine and the candidates."""
 
     method: Method = "auto"
     option: MethodOptions = None
@@ -93,7 +93,7 @@ class EstimationOptions:
     assume: Assume = None
 
     def options(self) -> dict[str, Any]:
-        """The options of a method that are said here."""
+        """Return the options of a method that are said here."""
         found = read_options(self.option, self.assume)
         if self.fdr is not None:
             if "level" in found:
@@ -104,19 +104,19 @@ class EstimationOptions:
 
 @dataclass(frozen=True)
 class DayRange:
-    """The days whose reports are counted."""
+    """Options for the days whose reports are counted."""
 
     first: str | None = opt("--from YYYY-MM-DD", "Only reports of this day and later.")
     last: str | None = opt("--to YYYY-MM-DD", "Only reports up to and including this day.")
 
     def window(self) -> Days:
-        """The first and the last day, read."""
+        """Return the first and the last day, read."""
         return parse_day("--from", self.first), parse_day("--to", self.last)
 
 
 @dataclass(frozen=True)
 class CountedRows:
-    """Which reports are counted, and into what."""
+    """Options that select the reports to count, and how they are grouped."""
 
     counts: bool = opt(
         "--counts",
@@ -160,7 +160,7 @@ class IntervalOptions:
 
 @dataclass(frozen=True)
 class EstimateFiles:
-    """Files that are written."""
+    """Options for the written files."""
 
     plot: Plot = None
     csv: str | None = opt("--csv FILE", "Also write the estimates as CSV.")
@@ -220,9 +220,11 @@ def estimate(
     elif rows.weights is not None:
         if rows.counts:
             raise InputError("groups are weighed by their reports; got --counts with --weights")
-        from rumor.cli.analyst_options import weighed
+        from rumor.cli.analyst_options import print_weighted
 
-        weighed(collection, reports, question, how, rows, skip_invalid, view, written, as_json)
+        print_weighted(
+            collection, reports, question, how, rows, skip_invalid, view, written, as_json
+        )
         return
     else:
         analysis = _counted(collection, reports, question, how, rows, common)
@@ -248,7 +250,7 @@ def _counted(
     rows: CountedRows,
     common: Mapping[str, Any],
 ) -> Analysis:
-    """One question, counted by an engine."""
+    """Return the analysis of one question, counted by an engine."""
     from rumor.analysis.estimate import analyse
 
     source: Any = reports
@@ -283,7 +285,7 @@ def _joined(
     written: EstimateFiles,
     common: Mapping[str, Any],
 ) -> Analysis:
-    """Two questions, joined person by person; what goes with one question alone is refused."""
+    """Return the analysis of two linked questions; refuse options of one question alone."""
     from rumor.analysis.linked import analyse_linked
 
     if rows.linked is None or rows.on is None:

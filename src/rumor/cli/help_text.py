@@ -12,7 +12,7 @@ from rumor.core.typing import override
 
 
 class PlainCommand(TyperCommand):
-    """A command whose help has no names of types, which tell people nothing."""
+    """A command whose help shows no names of types."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)

@@ -75,7 +75,7 @@ def init(
 
 
 def _interviewed(said: InitOptions) -> Any:
-    """Everything, from the keyboard."""
+    """Ask for every part of the collection file on the terminal."""
     from rumor.contract.drafting import Draft
     from rumor.kinds.interviews import parse_integer
 

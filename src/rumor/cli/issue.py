@@ -54,7 +54,7 @@ class IssueOptions:
 
 @dataclass(frozen=True)
 class ListenOptions:
-    """Where the issuer listens."""
+    """Options for the issuer's address and limits."""
 
     host: str = opt("--host ADDRESS", "The address to listen on (serve).", default="127.0.0.1")
     port: Port = 8001
@@ -156,7 +156,7 @@ def _keys(collection: str, keys: str, url: str | None) -> dict[str, object]:
 
 
 def _table(issuer: Mapping[str, object]) -> str:
-    """The [issuer] of a collection, as TOML."""
+    """Return the [issuer] of a collection, as TOML."""
     keys = issuer["keys"]
     assert isinstance(keys, dict)
     lines = [f'{id} = "{modulus}"' for id, modulus in keys.items()]

@@ -32,7 +32,7 @@ class QuestionOptions:
 
 @dataclass(frozen=True)
 class PrecisionOptions:
-    """How well it is to be learned, and what reports may cost, one and all."""
+    """Options for the precision, and for the epsilon of one report and of all."""
 
     epsilon: float | None = opt("--epsilon E", "The epsilon of one report.")
     error: float | None = opt(
@@ -47,7 +47,7 @@ class PrecisionOptions:
 
 @dataclass(frozen=True)
 class GroupOptions:
-    """Groups that are to be compared; people are those of each."""
+    """Options for groups to compare; --users is then the size of each group."""
 
     difference: float | None = opt(
         "--difference X",

@@ -179,7 +179,7 @@ def privatize(
 
 
 def _columns(said: Sequence[str], asked: Sequence[Question]) -> dict[str, str]:
-    """The columns that options name: NAME of the only question, ID=NAME of one of them."""
+    """Return the columns that options name: NAME of the only question, ID=NAME of one of them."""
     columns: dict[str, str] = {}
     for text in said:
         id, equals, name = text.partition("=")

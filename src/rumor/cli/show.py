@@ -150,7 +150,7 @@ def _reports(costs: QuestionPromise) -> str:
 
 
 def _aside(name: str, text: str) -> str:
-    """A line of several, under its name."""
+    """Return a wrapped text of several lines under `name`."""
     from rumor.core.plain_text import wrapped
 
     return f"  {name:<10}" + wrapped(text).replace("\n", "\n            ")

@@ -51,12 +51,12 @@ Plot = Annotated[
 
 @dataclass(frozen=True)
 class TrueValues:
-    """Whose answers a crowd holds: those of a table, and how it is read."""
+    """Options for true answers from a table."""
 
     column: Column = None
     reading: TableReading = field(default_factory=TableReading)
 
-    def held(self, path: str, asked: Question) -> TableAnswers:
+    def answers_in(self, path: str, asked: Question) -> TableAnswers:
         """Return the true answers to `asked`, read from the table at `path`."""
         from rumor.kinds.reading import TableAnswers
 
@@ -68,7 +68,7 @@ class TrueValues:
 
 @dataclass(frozen=True)
 class TrialOptions:
-    """How a crowd is tried."""
+    """Options for the simulated trials."""
 
     candidates: str | None = opt(
         "--candidates FILE",
@@ -141,7 +141,7 @@ def simulate(
         kind.check_accepts_candidates(asked.id)
     with progress("simulating") as update:
         trials = tried.as_trials(update)
-        held = whose.held(histogram, asked)
+        held = whose.answers_in(histogram, asked)
         result = kind.simulate(asked.mechanism, held, trials)
     counted = "value" if {"value", "count"} <= set(held.table.schema.names) else asked.id
     if (

@@ -13,7 +13,7 @@ from rumor.core.errors import InputError
 
 @dataclass(frozen=True)
 class StatementFiles:
-    """Files that are written."""
+    """Options for the written files."""
 
     html: str | None = opt("--html FILE", "Write a page to print.")
     pdf: str | None = opt("--pdf FILE", "Write a PDF file.")
@@ -27,7 +27,7 @@ class StatementFiles:
         keep_inputs(*inputs, **vars(self))
 
     def named(self) -> list[str]:
-        """Those that were asked for."""
+        """Return the files that were asked for."""
         return [path for path in (self.html, self.pdf, self.registry) if path is not None]
 
 

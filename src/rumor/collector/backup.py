@@ -253,7 +253,7 @@ def _read_early(path: Path) -> dict[bytes, int]:
 
 
 def stored_in(files: Sequence[ReportFile]) -> Iterator[StoredReports]:
-    """The reports of files, each part of one day."""
+    """Yield the reports of files, each part of one day."""
     for file in files:
         try:
             with pq.ParquetFile(file.path) as parquet:

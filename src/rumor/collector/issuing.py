@@ -49,20 +49,20 @@ class IssuerService:
         self._store_health = StoreHealth(self.store)
 
     def app(self) -> ASGIApp:
-        """Its HTTP face."""
+        """Return the ASGI application of the issuer."""
         from rumor.collector.http.issuing import make_app
 
         return make_app(self)
 
     async def start(self) -> None:
-        """Ready as it is: keys were read and checked before."""
+        """Do nothing: the keys were read and checked before."""
 
     async def stop(self) -> None:
         """Let go of the store."""
         await asyncio.to_thread(self.store.close)
 
     async def sign(self, credential: bytes, wanted: Sequence[BlindedToken]) -> list[bytes]:
-        """Signatures of all that a person wants signed; or none, and a Problem."""
+        """Return signatures of all that a person wants signed; or none, and a Problem."""
         self._check(credential, wanted)
         async with self._signing:
             try:
@@ -113,7 +113,7 @@ class IssuerService:
         return [blind_sign(self._secrets[one.key][0], one.blinded) for one in wanted]
 
     async def is_healthy(self) -> bool:
-        """Whether the store takes writes, asked at most once a second."""
+        """Return whether the store takes writes, asked at most once a second."""
         return await self._store_health.takes_writes()
 
 

@@ -14,7 +14,7 @@ from rumor.privacy.promise import collection_promise, question_promise
 def overview(
     store: StoreReader, entry: StoredCollection, series: Sequence[StoredCollection]
 ) -> dict[str, Any]:
-    """One collection with its questions, and the names of the others of its series."""
+    """Return one collection with its questions, and the names of the others of its series."""
     collection = entry.collection
     return {
         "collection": collection.digest,

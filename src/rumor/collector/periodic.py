@@ -18,10 +18,10 @@ _log = logging.getLogger("rumor.collector")
 
 
 class PeriodicTask(abc.ABC):
-    """Whatever the store refuses now is done at the next turn, without a hand."""
+    """A thread that calls `run_once` every `seconds`, and retries after a store error."""
 
     what: ClassVar[str]
-    """What the log says could not be done."""
+    """The log's sentence for a failure of this task."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -86,7 +86,7 @@ class StoreHealth:
         self._felt, self._well = -1e9, False
 
     async def takes_writes(self) -> bool:
-        """Whether the store takes writes."""
+        """Return whether the store takes writes."""
         if time.monotonic() - self._felt > _FRESH_SECONDS:
             self._felt = time.monotonic()
             try:
@@ -98,7 +98,7 @@ class StoreHealth:
 
 
 class WriterService:
-    """A writer to a store, and what takes its turn there: both end before the store closes."""
+    """A service with a writer and periodic tasks on a store, which end before the store closes."""
 
     store: Closable
     _writer: Writer[Any, Any] | None = None

@@ -43,7 +43,7 @@ def import_reports(store: Store, path: PathLike, collection: Collection) -> Expo
 
 
 def strata_of(path: PathLike) -> list[str]:
-    """The kept columns of reports files, which a store has no place for."""
+    """Return the kept columns of reports files, which a store has no place for."""
     names = (name for file in find_files(path) for name in file.schema.names)
     return sorted({name for name in names if name not in NO_STRATA})
 

@@ -51,8 +51,8 @@ class RelayDemo:
     envelope: bytes
     size: int
     before: str
-    """What the collector said when one envelope was missing."""
-    told: AnalystView
+    """The collector's answer while one envelope was missing."""
+    analyst: AnalystView
 
     def to_dict(self) -> dict[str, object]:
         """Return the demonstration as plain data for JSON."""
@@ -62,8 +62,8 @@ class RelayDemo:
             "people": self.people,
             "envelope": self.envelope.hex(),
             "one_too_few": self.before,
-            "reports": self.told.answer["reports"],
-            "estimate": self.told.answer,
+            "reports": self.analyst.answer["reports"],
+            "estimate": self.analyst.answer,
         }
 
     def text(self) -> str:
@@ -94,9 +94,9 @@ class RelayDemo:
                 "",
                 aligned(("", "sees", "does not see"), sees, left=(0, 1, 2)),
                 "",
-                f"What the analyst is told, from {self.told.answer['reports']:,} reports:",
+                f"What the analyst is told, from {self.analyst.answer['reports']:,} reports:",
                 "",
-                self.told.table(),
+                self.analyst.table(),
                 "",
                 wrapped(
                     "Here one person runs all three. It helps only where relay and collector are "
@@ -187,7 +187,7 @@ def _asked_until(collector: str, reports: int, token: str) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def _process(folder: Path, arguments: Sequence[str]) -> Iterator[str]:
-    """A command of Rumor's that serves, in a process of its own; gives its URL."""
+    """Run a serving command of Rumor's in a process of its own; yield its URL."""
     process = subprocess.Popen(
         [sys.executable, "-m", "rumor", *arguments, "--json"],
         cwd=folder,

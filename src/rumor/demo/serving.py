@@ -39,7 +39,7 @@ class AnalystView:
     truth: tuple[float, ...]
 
     def table(self) -> str:
-        """Both, the commonest first."""
+        """Return true and estimated shares as a table, the most frequent answers first."""
         rows = [
             (f"  {row['value']}", percent(true, 1), percent(row["frequency"], 1), _span(row))
             for row, true in zip(self.answer["estimates"], self.truth, strict=True)
@@ -58,13 +58,13 @@ class ServiceDemo:
     reports: int
     duplicates: int
     without_token: str
-    """What the collector says to whoever has none."""
-    told: AnalystView
+    """The collector's answer to a request without a token."""
+    analyst: AnalystView
 
     def to_dict(self) -> dict[str, object]:
         """Return the demonstration as plain data for JSON."""
         own = ("url", "devices", "reports", "duplicates", "without_token")
-        return {**{name: getattr(self, name) for name in own}, "estimate": self.told.answer}
+        return {**{name: getattr(self, name) for name in own}, "estimate": self.analyst.answer}
 
     def text(self) -> str:
         """Return the demonstration as text for a terminal."""
@@ -82,7 +82,7 @@ class ServiceDemo:
                 wrapped(sentences[0]),
                 wrapped(sentences[1]),
                 "",
-                self.told.table(),
+                self.analyst.table(),
             ]
         )
 
@@ -133,7 +133,7 @@ def run(
 
 
 def _send_twice(url: str, collection: Collection, answer: str) -> int:
-    """One person's report, sent again as by a device that never heard the answer."""
+    """Send one respondent's report twice, as a device does that never heard the answer."""
     question = collection.questions[0]
     record = secrets.token_bytes(16) + question.mechanism.report(answer)
     transport = Transport(url)

@@ -39,7 +39,7 @@ class HealthChecked(Protocol):
 
 
 def json_response(document: object, headers: Mapping[str, str] | None = None) -> Response:
-    """A response of plain data."""
+    """Return a response of plain data."""
     body = msgspec.json.encode(document, enc_hook=_plain)
     return Response(body, media_type="application/json", headers=headers)
 
@@ -51,14 +51,14 @@ def _plain(value: object) -> object:
 
 
 async def health(service: HealthChecked) -> Response:
-    """Whether something can be taken now."""
+    """Return whether something can be taken now."""
     if not await service.is_healthy():
         raise Problem("unavailable", "the store must take writes; it does not just now")
     return json_response({"status": "ok"})
 
 
 def metrics(service: Receiver) -> Response:
-    """Totals for Prometheus."""
+    """Return totals for Prometheus."""
     return Response(service.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
@@ -66,12 +66,12 @@ class _App(Starlette):
     """An application whose every response, failures included, has the security headers."""
 
     def build_middleware_stack(self) -> ASGIApp:
-        """Starlette's own stack, inside ours."""
+        """Return Starlette's own stack, wrapped in ours."""
         return SecurityHeaders(super().build_middleware_stack())
 
 
 def application(service: StartStop, routes: Sequence[Route]) -> Starlette:
-    """The application with these routes, which a service stands behind."""
+    """Return the application with these routes, which a service stands behind."""
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -124,7 +124,7 @@ async def _store_problem(request: Request, problem: Exception) -> Response:
 
 
 async def _failure(request: Request, problem: Exception) -> Response:
-    """A bug of ours; Starlette lets the server log it."""
+    """Answer a bug of ours with a plain sentence; Starlette lets the server log it."""
     return await _problem(
         request, Problem("failed", "this service made a mistake; its log says more")
     )

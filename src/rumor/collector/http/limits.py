@@ -11,7 +11,7 @@ from rumor.collector.store.base import MOST_EARLY
 
 @dataclass(frozen=True)
 class Limits:
-    """Bounds on what one request and all requests together may ask of a collector."""
+    """Limits on single requests and on all requests together."""
 
     body_bytes: int = 1 << 20
     """The most bytes of a body, as sent and, where it is compressed, as decompressed."""

@@ -30,7 +30,7 @@ Headers = dict[str, str]
 
 
 def headers_of(scope: Scope) -> Headers:
-    """The request's headers, names in lower case (ASGI promises that)."""
+    """Return the request's headers, names in lower case (ASGI promises that)."""
     return {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
 
 
@@ -57,7 +57,7 @@ S = TypeVar("S", bound=Receiver)
 
 
 class PostRoute(abc.ABC, Generic[S]):
-    """A public path that takes a body, as a bare ASGI application: one of them must be fast."""
+    """A public POST route as a bare ASGI application, since taking reports must be fast."""
 
     name: ClassVar[str]
     status: ClassVar[int] = 200
@@ -111,7 +111,7 @@ class PostRoute(abc.ABC, Generic[S]):
             )
 
     async def _body(self, headers: Headers, receive: Receive) -> bytes:
-        """The body, decompressed."""
+        """Return the body, decompressed."""
         sent = await self._received(headers, receive)
         encoding = headers.get("content-encoding", "").strip().lower()
         return decompressed(sent, encoding, self._most_bytes)

@@ -33,7 +33,7 @@ _log = logging.getLogger("rumor.relay")
 
 
 class Releaser(PeriodicTask):
-    """Looks every few seconds whether a release is due, and delivers what is under way."""
+    """The periodic task that releases due batches and delivers released envelopes."""
 
     what = "envelopes could not be passed on"
 
@@ -121,14 +121,14 @@ class Releaser(PeriodicTask):
         )
 
     def _say(self, trouble: str) -> None:
-        """Once, not at every look."""
+        """Log `trouble` once, not at every look."""
         if trouble != self._trouble:
             _log.warning("%s", trouble)
         self._trouble = trouble
 
 
 class ReleaseWatch(PeriodicTask):
-    """Looks every few seconds whether a release is due that has not come.
+    """The periodic task that checks for overdue releases.
 
     One of the schedule, when the last is longer ago than its period, or a moment of a turn.
     """
