@@ -136,7 +136,7 @@ def test_a_bug_of_the_page_is_told_without_its_message(open_page: OpenPage, url:
     )
     page.locator("#go").click()
     expect(page.locator("#problem .notice")).to_have_text(
-        "Something is not right, and nothing was sent."
+        "Something went wrong, and nothing was sent."
     )
     assert len(noises) == 1
     assert "TypeError" in noises[0]

@@ -298,7 +298,7 @@ def test_a_spent_invitation_locks_nobody_out(
         assert "another invitation sends the same ones" in capsys.readouterr().out
         with typing():
             assert main([*command, second]) == 0
-        assert "3 sent, 0 waiting" in capsys.readouterr().out
+        assert "3 reports sent, 0 pending" in capsys.readouterr().out
         with rumor.Client(url, device) as late:
             assert (late.spent, late.waiting()) == (spent, [])
         kept = {**stored(store, entry, "colour"), **stored(store, entry, "home")}
