@@ -94,7 +94,7 @@ def test_each_kind_is_answered_seen_and_counted(open_page: OpenPage, shown: Show
     assert newest(shown, "word")[:8] == [(group >> i) & 1 for i in range(8)]
     assert newest(shown, "habits") == drawn["habits"]
     expect(page.locator("#total")).to_have_text(
-        "epsilon 6.1 of the 6.1 that this collection may cost you at most"
+        "epsilon 6.1, of a limit of 6.1 for this collection"
     )
     page.reload()
     for id in shown.entry.questions:
@@ -116,6 +116,7 @@ def test_a_second_answer_in_another_tab_is_refused(open_page: OpenPage, shown: S
     before = counts(shown)
     other.locator("#go").click()
     expect(other.get_by_role("alert")).to_have_text(
+        "A limit that this device keeps would be exceeded. Nothing was sent."
         "Question 'health' takes at most 1 report of a person; got 1 already."
     )
     assert state_of(other, "health") == "full"

@@ -75,7 +75,9 @@ def test_a_word_of_another_length_is_told_that_nobody_learns_of_it(
         field.fill("🙂ab")
         expect(hint).to_contain_text("A word of 3 characters")
         field.fill("abcd")
-        expect(hint).to_contain_text("Words here have 3 characters. A word of another length is counted")
+        expect(hint).to_contain_text(
+            "Words here have 3 characters. A word of another length is counted"
+        )
         page.locator("[data-question=any] input").fill("abcd")
         expect(page.locator("#q-any-hint")).to_contain_text("Your word; upper")
         page.locator("#go").click()

@@ -143,7 +143,7 @@ def test_an_issuer_that_is_killed_signs_the_same_again(
             enrol = ["answer", collector, "--state-dir", folder]
             with typing():
                 assert main([*enrol, "--invitation", another]) == 0
-            assert "epsilon 0 spent" in capsys.readouterr().out
+            assert "total epsilon spent: 0" in capsys.readouterr().out
             process.kill()
             with typing("colour=red"):
                 assert main(enrol) == 0
