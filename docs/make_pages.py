@@ -312,6 +312,7 @@ def cli_page() -> str:
         "```",
         "",
     ]
+    helps["rumor"] = _names_of_commands(helps["rumor"])
     for title, lines in helps.items():
         parts += [f"## {title}", "", "```text", *_without(lines, shared), "```", ""]
     return "\n".join(parts).rstrip("\n") + "\n"
@@ -320,6 +321,28 @@ def cli_page() -> str:
 def _help(arguments: list[str]) -> list[str]:
     with _inside(ROOT):
         return _rumor([*arguments, "--help"])[1]
+
+
+def _names_of_commands(lines: list[str]) -> list[str]:
+    """A help text whose groups of commands give the names only: each has a section of its own."""
+    kept = [""]
+    inside = False
+    for line in lines:
+        command = re.match(r"  ([a-z]+)  +\S", line)
+        if command:
+            kept[-1] += f" {command[1]}" if kept[-1].endswith(":") else f", {command[1]}"
+            inside = True
+        elif not inside or (line and not line.startswith("   ")):
+            kept.append(line)
+            inside = False
+    return [part for line in kept[1:] for part in _group(line)]
+
+
+def _group(line: str) -> list[str]:
+    """The line of a group of commands, wrapped; any other line as it is."""
+    if not re.match(r"[A-Z]\w+: [a-z]", line):
+        return [line]
+    return textwrap.wrap(line, 96, subsequent_indent="  ")
 
 
 def _by_name(key: str) -> tuple[bool, str]:
@@ -366,7 +389,8 @@ def _without(lines: list[str], shared: set[str]) -> list[str]:
     also = [re.sub(r" [^-].*", "", name) for name in names if name.startswith("-")]
     dropped = {id(line) for entry in entries if _key(entry) in shared for line in entry}
     kept = [line for line in lines if id(line) not in dropped]
-    text = re.sub(r"(Arguments|Options):\n(?=\n|$)\n*", "", "\n".join(kept)).rstrip()
+    text = re.sub(r"(Arguments|Options):(\n(?=\n)\n*|\n*\Z)", "", "\n".join(kept)).rstrip()
+    text = text.removeprefix("Usage: ").replace(" [OPTIONS]", "", 1)
     return [*text.split("\n"), *_also([name for name in also if name != "-h, --help"])]
 
 
@@ -464,6 +488,7 @@ def python_page() -> str:
             parts += [f"## {title}", ""]
         if "Estimate" in known:
             parts += _class_section("Every table of results", Tabular, (), described)
+            parts += _class_section("Every ranked table", RankedRows, (Tabular,), described)
         for name in known:
             value = values[name]
             if isinstance(value, type):
@@ -499,9 +524,10 @@ def _class_section(
         inherited = {each.name for each in dataclasses.fields(parent)}
         fields = [name for name in fields if name not in inherited]
         named = "".join(f", `{name}`" for name in fields)
-        parts += [f"Fields: those of `{parent.__name__}`{named}.", ""]
+        parts += [*textwrap.wrap(f"Fields: those of `{parent.__name__}`{named}.", 100), ""]
     elif fields:
-        parts += [f"Fields: {', '.join(f'`{name}`' for name in fields)}.", ""]
+        in_code = ", ".join(f"`{name}`" for name in fields)
+        parts += [*textwrap.wrap(f"Fields: {in_code}.", 100), ""]
     rows: list[str] = []
     again: list[tuple[str, str]] = []
     hidden = {name for base in hide if issubclass(kind, base) for name in dir(base)}
@@ -509,14 +535,14 @@ def _class_section(
         if name in hidden:
             continue
         shown, text = _described(kind, name)
-        row = f"| `{shown}` | {text} |"
+        row = f"- `{shown}`: {text}"
         if row in described:
             again.append((name, described[row]))
             continue
         described[row] = title.removeprefix("rumor.")
         rows.append(row)
     if rows:
-        parts += ["| member | what it is |", "|---|---|", *rows, ""]
+        parts += [*(line for row in rows for line in _bullet(row)), ""]
     if again:
         places = dict.fromkeys(place for _, place in again)
         listed = (
@@ -525,6 +551,12 @@ def _class_section(
         )
         parts += [*textwrap.wrap(f"Also: {'; '.join(listed)}.", 96), ""]
     return parts
+
+
+def _bullet(row: str) -> list[str]:
+    return textwrap.wrap(
+        row, 100, subsequent_indent="  ", break_on_hyphens=False, break_long_words=False
+    )
 
 
 def public_members(kind: type) -> list[str]:
@@ -572,7 +604,7 @@ def _code(signature: str) -> list[str]:
 
 def _first_paragraph(thing: object) -> str:
     text = (inspect.getdoc(thing) or "").split("\n\n")[0]
-    return " ".join(text.split()).replace("|", "\\|")
+    return " ".join(text.split())
 
 
 def _prose(thing: object) -> list[str]:
@@ -586,13 +618,13 @@ def _is_mechanism(kind: type) -> bool:
 
 
 def _summary(kind: type) -> list[str]:
-    """The first paragraph of a docstring, and those that name a parameter in backticks.
+    """The first paragraph of a docstring, and those that begin with a parameter in backticks.
 
     Model, privacy argument and sources of a mechanism are in docs/reference/mechanisms.md.
     """
     named = [f"`{name}`" for name in inspect.signature(kind).parameters]
     first, *rest = (inspect.getdoc(kind) or "").split("\n\n")
-    kept = [text for text in rest if any(name in text for name in named)]
+    kept = [text for text in rest if text.startswith(tuple(named))]
     return "\n\n".join([first, *kept]).split("\n")
 
 

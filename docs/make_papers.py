@@ -87,7 +87,8 @@ def _for_page(block: Block) -> Block:
 def _laid_out(block: Block) -> Block:
     """Claims as a table of the paper: its rows and columns; a list where these do not fit.
 
-    The ratio of two columns is left out. In a table, a distance with "!" does not fit.
+    The ratio of two columns is left out, and so is what is empty in every row. In a table, a
+    distance with "!" does not fit.
     """
     cells = [dict(zip(block.head, row, strict=True)) for row in block.rows]
     down = list(dict.fromkeys(cell["row"] for cell in cells))
@@ -98,7 +99,8 @@ def _laid_out(block: Block) -> Block:
         ours[cell["column"]].add(cell.get("ours", ""))
     full = len(by_place) == len(cells) == len(down) * len(across)
     if len(across) < 3 or len(down) < 2 or not full or any(len(s) > 1 for s in ours.values()):
-        kept = [name for name in block.head if name != "ratio"]
+        empty = {name for name in ("column", "distance") if not any(c.get(name) for c in cells)}
+        kept = [name for name in block.head if name != "ratio" and name not in empty]
         return replace(block, head=kept, rows=[[cell[name] for name in kept] for cell in cells])
     rows = []
     for name in down:

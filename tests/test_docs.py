@@ -16,6 +16,7 @@ from rumor.mechanisms import BY_NAME
 
 PAGES = make_pages.pages()
 ROOT = make_pages.ROOT
+_MAY_BE_LONG = re.compile(r"[|!<]|    ")
 REFRESH = "run `make pages`, and look at what changed"
 
 
@@ -203,6 +204,78 @@ def test_links_lead_somewhere() -> None:
                     re.sub(r"[^\w\- ]", "", t.lower()).strip().replace(" ", "-") for t in titles
                 }
                 assert anchor in slugs, f"{page}: {target}"
+
+
+def links_of(page: Path) -> set[Path]:
+    """The pages that a page links to."""
+    text = re.sub(r"```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.M)
+    targets = re.findall(r"\]\(([^)#]+\.md)", text)
+    return {(page.parent / target).resolve() for target in targets}
+
+
+def test_every_page_is_reached_from_the_start_by_role() -> None:
+    start = make_pages.DOCS / "index.md"
+    reached, further = {start}, {start}
+    while further:
+        further = {page for seen in further for page in links_of(seen)} - reached
+        reached |= further
+    missed = {*make_pages.DOCS.rglob("*.md")} - reached
+    assert not missed, f"docs/index.md leads to no link of {sorted(map(str, missed))}"
+    text = start.read_text(encoding="utf-8")
+    roles = ("Product engineer", "Survey researcher", "Privacy engineer", "Scientist", "Operator")
+    for role in (*roles, "Contributor"):
+        assert section(text, f"## {role}").strip(), role
+
+
+def test_the_readme_is_short() -> None:
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= 180
+
+
+def test_lines_of_prose_are_short() -> None:
+    """But for tables, pictures, code, and what a command or docs/make_papers.py writes."""
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        text = re.sub(r"```.*?^```|<!-- [\w-]+: .*?<!-- end -->", "", text, flags=re.DOTALL | re.M)
+        long = [line for line in text.splitlines() if len(line) > 100]
+        found = [line for line in long if not _MAY_BE_LONG.match(line)]
+        assert not found, f"{page.relative_to(ROOT)}: {found[0]}"
+
+
+def test_the_changelog_is_one_page_of_short_lines() -> None:
+    lines = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").splitlines()
+    titles = [line for line in lines if line.startswith("### ")]
+    assert titles[:3] == ["### Added", "### Changed", "### Fixed"]
+    assert {*titles} == {*titles[:3]}
+
+
+def test_paths_named_for_contributors_exist() -> None:
+    """But for those of `ternary` and `yesno`, which the page says how to add."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    named = {*re.findall(r"`((?:src|tests|docs|benchmarks|examples|deploy)/[\w./-]+)", text)}
+    assert len(named) > 30
+    added = {path for path in named if re.search(r"src/.*(?:ternary|yesno)", path)}
+    for path in named - added:
+        assert (ROOT / path).exists(), path
+    for module in re.findall(r"`python -m ([\w.]+)", text):
+        path = ROOT / module.replace(".", "/")
+        assert path.with_suffix(".py").is_file() or (path / "__main__.py").is_file(), module
+    folders = re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)
+    assert {*folders} == {path.name for path in (ROOT / "src/rumor").iterdir() if path.is_dir()} - {
+        "__pycache__"
+    }
+    drawn = re.search(r"```text\n(.*?)```", text, re.DOTALL)
+    assert drawn is not None, "a picture of the way from a value to an estimate"
+    for name in ("client", "collector", "analysis", "results", "contract", "privacy"):
+        assert f"{name}/" in drawn[1]
+        assert (ROOT / "src/rumor" / name).is_dir()
+
+
+def test_paths_named_in_the_documentation_exist() -> None:
+    for page in make_pages.DOCS.rglob("*.md"):
+        text = page.read_text(encoding="utf-8")
+        for path in re.findall(r"`((?:src|tests|benchmarks|examples|deploy)/[\w./-]+\w)", text):
+            assert (ROOT / path).exists(), f"{page.relative_to(ROOT)}: {path}"
 
 
 def test_words_are_plain() -> None:

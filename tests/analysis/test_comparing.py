@@ -113,8 +113,8 @@ def test_tables_files_and_pictures(work: Path, capsys: Outputs) -> None:
     assert main([*arguments, "--plot", "x.svg", "--csv", "x.csv", "--top", "2"]) == 0
     table = capsys.readouterr().out
     assert "2026-03-03 (2,000 reports) less 2026-03-01 (2,000 reports)" in table
-    assert "... and 3 with larger p-values" in table
-    assert "95% of the rows shown hold the true difference" in table
+    assert "3 less significant values not shown" in table
+    assert "on average at least 95% of those shown contain the true difference" in table
     assert "<svg" in Path("x.svg").read_text()
     assert len(Path("x.csv").read_text().splitlines()) == 1 + 3 * 2
     assert main([*arguments, "--json"]) == 0

@@ -319,7 +319,7 @@ def held(monkeypatch: pytest.MonkeyPatch) -> Collaborators:
         for name in ("compare_groups", "weigh_groups", "combine_groups"):
             if hasattr(module, name):
                 found.stand(f"{module.__name__}:{name}")
-    found.stand("rumor.analysis.trend.method:follow")
+    found.stand("rumor.analysis.trend.method:estimate_trend")
     found.stand("rumor.analysis.regress.method:regress_kind")
     return found
 
@@ -455,7 +455,7 @@ def test_days_are_followed(folder: Path, rows: list[Row], held: Collaborators) -
     found = given["days"]
     assert list(found) == DAYS
     check_groups({str(day): one for day, one in found.items()}, named(mine))
-    assert (name, given["every"], given["heading"]) == ("follow", "week", HEADING)
+    assert (name, given["every"], given["heading"]) == ("estimate_trend", "week", HEADING)
 
 
 def test_columns_explain_what_they_stand_beside(

@@ -244,7 +244,7 @@ def test_a_collection_in_plain_words(work: Path, capsys: Outputs) -> None:
     text = capsys.readouterr().out
     for fact in [
         collection.digest, "randomized-response", "5: blank, news, search, mail, nothing",
-        "an integer from 0 to 49", "7 bytes", "at most a factor", "1 per respondent",
+        "an integer from 0 to 49", "7 bytes", "at most a factor", "reports   1 per respondent",
     ]:  # fmt: skip
         assert fact in text
     rumor("show", "collection.toml", "--json")
@@ -322,8 +322,12 @@ def test_the_rows_of_a_short_list_are_covered_as_rows_that_came_out_first(
     first = json_of(capsys)
     rumor("estimate", "collection.toml", "r.parquet", "--json")
     whole = json_of(capsys)
-    assert first["covers"].startswith("intervals adjusted for ranking: on average at least 95%")
-    assert whole["covers"].startswith("95% confidence intervals, each for a value chosen before")
+    assert first["covers"].startswith(
+        "intervals adjusted for ranking: on average at least 95% of those shown"
+    )
+    assert whole["covers"].startswith(
+        "95% confidence intervals, each for a value chosen before seeing the data"
+    )
     row = next(r for r in whole["estimates"] if r["value"] == first["estimates"][0]["value"])
     assert first["estimates"][0]["low"] < row["low"]
 

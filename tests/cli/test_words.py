@@ -67,7 +67,7 @@ def test_from_answers_to_words(work: Path, capsys: Outputs) -> None:
     assert rumor("estimate", "words.toml", "r.parquet", *more) == 0
     text = capsys.readouterr().out
     assert [line.split()[0] for line in text.splitlines()[3:6]] == ["tea", "coffee", "maté"]
-    assert "of 63 candidates detected; false discovery rate at most 5 %" in text
+    assert "of 63 candidates detected; false discovery rate at most 5%" in text
     with Path("out.csv").open(encoding="utf-8") as file:
         assert [row["value"] for row in csv.DictReader(file)][:3] == ["tea", "coffee", "maté"]
     assert "coffee" in Path("out.svg").read_text(encoding="utf-8")

@@ -384,10 +384,10 @@ def test_the_command_answers(store: Store, answer: Answered) -> None:
     with serving(store) as url:
         status, out, _ = answer(url, "--json", given='{"colour": "red", "many": 3}')
         assert (status, json.loads(out)["sent"]) == (0, 2)
-        assert answer(url, given="colour=red\n\n")[1].startswith("1 sent, 0 waiting")
-        assert answer(url, "colour", given="green\n")[1].startswith("1 sent, 0 waiting")
+        assert answer(url, given="colour=red\n\n")[1].startswith("1 report sent, 0 pending")
+        assert answer(url, "colour", given="green\n")[1].startswith("1 report sent, 0 pending")
         # Nothing to answer: what waits is sent.
-        assert answer(url)[:2] == (0, "0 sent, 0 waiting; epsilon 4 spent in all\n")
+        assert answer(url)[:2] == (0, "0 reports sent, 0 pending; total epsilon spent: 4\n")
         for arguments, given, sentence in (
             (
                 [],
@@ -446,7 +446,7 @@ def test_on_a_terminal_the_command_asks_again_and_skips(store: Store, tmp_path: 
         out, err = asked.communicate(timeout=60)
     os.close(ours)
     os.close(theirs)
-    assert (asked.returncode, out) == (0, "1 sent, 0 waiting; epsilon 1 spent in all\n")
+    assert (asked.returncode, out) == (0, "1 report sent, 0 pending; total epsilon spent: 1\n")
     assert err == (
         "colour (one of red, green, blue)\n"
         "> rumor: a label must be one of the domain's (red, green, blue); got another text\n"
@@ -472,7 +472,7 @@ def test_a_revision_that_costs_more_needs_a_yes(tmp_path: Path, answer: Answered
         assert status == 2
         assert "revision 2 asks for up to 9, and that needs your consent" in err
         status, out, _ = answer(url, "--agree", given="colour=red")
-        assert (status, out) == (0, "1 sent, 0 waiting; epsilon 3 spent in all\n")
+        assert (status, out) == (0, "1 report sent, 0 pending; total epsilon spent: 3\n")
 
 
 @pytest.mark.parametrize("end", ["", "/", "/answer", "/answer/", "/answer?lang=ja", "/answer#x"])

@@ -96,7 +96,7 @@ def test_a_store_that_comes_back_is_taken_up(
             store.failing = ""
         turn(self, day)
 
-    monkeypatch.setattr(StoreMaintenance, "turn", noting)
+    monkeypatch.setattr(StoreMaintenance, "run_once", noting)
     keeper = StoreMaintenance(store, seconds=0.001)
     while not any(what == "expire" for what, _ in store.asked):
         assert keeper._thread.is_alive()

@@ -131,8 +131,8 @@ def test_it_costs_the_dearest_questions_and_no_more(count: int, most: float) -> 
     assert series_ceiling(asked) == pytest.approx(most, rel=1e-9)
     assert collection_promise(asked).most == collection_loss(asked).epsilon
     assert account([asked]).together == collection_loss(asked).epsilon
-    everything = "everything" if count == 3 else f"{count} of 3 questions"
-    assert collection_promise(asked).in_words().endswith(f"for one person who answers {everything}")
+    which = "" if count == 3 else f" ({count} of 3 questions)"
+    assert collection_promise(asked).in_words().endswith(f" per respondent{which}")
 
 
 def test_a_promise_for_the_series_lets_the_asked_ones_be_answered() -> None:

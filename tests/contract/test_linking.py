@@ -103,8 +103,8 @@ def test_people_are_told_and_pay_nothing_more(tmp_path: Path, capsys: Outputs) -
     assert collection_loss(linked) == collection_loss(without)
     said = collection_promise(linked).joined()
     assert said == (
-        "The reports of one person on 'smokes' and 'drinks' may be joined. Together they tell at "
-        "most what both cost, epsilon 2.5, which is counted."
+        "The reports of one respondent on 'smokes' and 'drinks' can be linked. Together they cost "
+        "at most epsilon 2.5, which the budget includes."
     )
     assert collection_promise(without).joined() is None
     assert said in Change(linked, 1.0, 2.0, 3.0).in_words()

@@ -26,10 +26,10 @@ from tests.contract.test_limits import CHOICE, OTHER, RELAY, ROUNDS, collection,
 @pytest.mark.parametrize(
     ("days", "said"),
     [
-        (None, "as long as the collector likes"),
-        (1, "1 day; then only counts of at least 100 reports together stay"),
-        (2, "2 days; then only counts of at least 100 reports together stay"),
-        (1000, "1,000 days; then only counts of at least 100 reports together stay"),
+        (None, "no limit"),
+        (1, "1 day; afterwards only counts of at least 100 reports together are kept"),
+        (2, "2 days; afterwards only counts of at least 100 reports together are kept"),
+        (1000, "1,000 days; afterwards only counts of at least 100 reports together are kept"),
     ],
 )
 def test_how_long_reports_are_kept(days: int | None, said: str) -> None:

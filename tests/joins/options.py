@@ -41,6 +41,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         "--top",
         "--assume",
         "--different-people",
+        "--explain",
         "--help",
     ),
     # tests/engines and tests/cli

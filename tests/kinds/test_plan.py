@@ -105,7 +105,7 @@ def test_the_recommendation_is_what_auto_resolves_to(tmp_path: Path) -> None:
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", "--domain", "1000", "--users", "1e5", "--epsilon", "1"]) == 0
     text = capsys.readouterr().out
-    assert "100,000 people, 1,000 values, epsilon 1" in text
+    assert "1,000 values, 100,000 respondents, epsilon 1" in text
     assert "Recommended: projective:" in text
     chart, file = tmp_path / "plan.svg", tmp_path / "plan.toml"
     arguments = ["plan", "--domain", "50", "--users", "20000", "--detect", "0.02", "--json"]
@@ -215,7 +215,7 @@ def test_asked_again_the_total_stays_finite() -> None:
     assert plan.epsilon == 1.0
     assert plan.best.name == "basic-rappor"
     assert plan.best.epsilon_total <= plan.best.mechanism.permanence.epsilon_permanent <= 2.0
-    assert "fresh noise would cost epsilon 365" in plan.reason
+    assert "fresh noise cost epsilon 365" in plan.reason
     question = rumor.Collection.from_toml(plan.to_toml()).questions[0]
     assert question.epsilon_total <= 2.0
     assert question.reports_per_person == 365
@@ -304,7 +304,7 @@ def test_the_command_plans_words_and_simulates(capsys: pytest.CaptureFixture[str
     wish = ["plan", "--kind", "text", "--domain", "50", "--users", "1e5", "--epsilon", "2"]
     assert main(wish) == 0
     text = capsys.readouterr().out
-    assert "100,000 people, 50 candidate words, epsilon 2, asked once" in text
+    assert "50 candidate words, 100,000 respondents, epsilon 2, 1 report each" in text
     assert "One hash is best at a fixed epsilon" in text
     tried = make_plan(kind="text", domain=50, users=100_000, epsilon=2).simulate(trials=2)
     assert tried.default is not None
@@ -374,8 +374,8 @@ def test_the_range_holds_crowds_of_other_shapes() -> None:
             squares += float(((rumor.estimate(oracle, summary).frequency - law) ** 2).mean()) / 4
         assert plan.range.low <= math.sqrt(squares) <= plan.range.high
     advice = " ".join(plan.table().split())
-    assert f"Count on {plan.range.high:.3%}." in advice
-    assert f"{plan.range.zipf:.3%} if shares fall like 1/rank" in advice
+    assert f"Plan for {plan.range.high:.3%}." in advice
+    assert f"{plan.range.zipf:.3%} under Zipf's law" in advice
     assert plan.to_dict()["default_range"] == vars(plan.range)
 
 
@@ -402,7 +402,7 @@ def test_drawn_tallies_have_the_law_of_real_ones() -> None:
 def test_too_many_values_have_no_range() -> None:
     plan = make_plan(domain=30_000, users=10_000, epsilon=1.0)
     assert plan.range is None
-    assert "Count on" not in plan.table()
+    assert "Plan for" not in plan.table()
 
 
 COMPARED = {"choice", "set", "number", "ordered"}

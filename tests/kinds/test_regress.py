@@ -168,8 +168,8 @@ def test_the_command(work: Path, capsys: Outputs) -> None:
     assert main([*arguments, "--plot", "x.svg", "--csv", "x.csv"]) == 0
     table = capsys.readouterr().out
     assert "asked: Do you?\nasked ~ age + country\n\nyes " in table
-    assert "log-odds against 'no'" in table
-    assert "5 people with an unknown column were left out" in table
+    assert "log-odds of the true answers against 'no'" in table
+    assert "5 respondents with a missing column were left out" in table
     assert "<svg" in Path("x.svg").read_text()
     assert Path("x.csv").read_text().startswith("value,term,coefficient,stderr,z,p_value,low,high")
     assert main([*arguments, "--json", "--to", "2026-03-01", "--level", "0.5"]) == 0

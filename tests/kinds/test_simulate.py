@@ -114,7 +114,7 @@ def test_it_prints_the_most_frequent_and_exports_all() -> None:
         "value", "truth", "mean", "estimate", "RMS", "error", "expected", "s.e.", "covered",
     ]  # fmt: skip
     assert [line.split()[0] for line in lines[1:4]] == ["blank", "news", "search"]
-    assert lines[4] == "... and 2 less frequent"
+    assert lines[4] == "2 less frequent values not shown"
     data = result.to_dict()
     assert data["reports"] == 1000
     rows = data["estimates"]

@@ -262,8 +262,8 @@ def _on_a_cell(mixed: Mixed) -> Attack:
 
 
 def _words(rappor: Rappor, bound: float) -> None:
-    """A word's own bits and no others, in every cohort: it is told as what this adds, "about"."""
-    assert ", about" in bound_poisoning(rappor, PEOPLE).sentence()
+    """A word's own bits and no others, in every cohort: the sentence says "by about"."""
+    assert "by about" in bound_poisoning(rappor, PEOPLE).sentence()
     ((held, word),) = rappor.audit.pairs_to_compare()
     honest = rappor.privatize([str(held)] * (PEOPLE - FAKES), random=Seeded(120))
     filters = [rappor.bloom.filter(str(word), cohort) for cohort in range(rappor.cohorts)]

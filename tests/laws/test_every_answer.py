@@ -175,7 +175,7 @@ def test_the_law_bites(tmp_path: Path) -> None:
             return int(self.encode([value])[0])
 
     class Prim(rumor.Rappor):
-        def answer(self, value: object, **randomness: Any) -> bytes:
+        def report_memoised(self, value: object, **randomness: Any) -> bytes:
             if "\0" in str(value):
                 raise InputError("no")
             return super().report_memoised(value, **randomness)

@@ -14,7 +14,7 @@ from tests.laws.in_a_copy import change, run_in, try_in
 from tests.test_layers import PACKAGE, ROOT
 
 ADDED = Path(__file__).parent / "added"
-LINE = '    Entry("ternary", "ternary", "Ternary", "number"),\n'
+LINE = '    RegistryEntry("ternary", "ternary", "Ternary", "number"),\n'
 
 
 @pytest.fixture(scope="module")

@@ -77,7 +77,7 @@ def test_its_mean_is_estimated_with_an_interval_and_a_bound() -> None:
     assert high - low == pytest.approx(2 * 1.96 * found[0].stderr, rel=1e-3)
     told = bound_poisoning(mechanism, people)
     assert told.target.what == "the mean"
-    assert told.sentence() in found[0].table()
+    assert told.sentence() in " ".join(found[0].explain().split())
     assert told.gain == pytest.approx(0.01 * (mechanism.furthest_estimate - 0.0))
 
 
@@ -97,7 +97,7 @@ def test_it_is_audited() -> None:
 
 def register(monkeypatch: pytest.MonkeyPatch, *mechanisms: type[Mechanism]) -> None:
     """Let the registry's lines for numbers be these."""
-    monkeypatch.setattr("rumor.mechanisms.mean.of_kind", lambda kind: iter(mechanisms))
+    monkeypatch.setattr("rumor.mechanisms.mean.mechanisms_of_kind", lambda kind: iter(mechanisms))
 
 
 def test_auto_offers_it_once_it_is_registered(monkeypatch: pytest.MonkeyPatch) -> None:

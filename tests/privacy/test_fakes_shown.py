@@ -104,7 +104,7 @@ def test_a_mean_moves_as_far_as_it_says_either_way(kind: type[MeanMechanism]) ->
         clipped = rumor.estimate(mechanism, np.concatenate([honest, pushed]))
         assert abs(clipped.mean - end) <= bound + 5 * noise
     sentence = str(told(clipped)["sentence"])
-    assert sentence.startswith("20 fake reports could raise the mean by ")
+    assert sentence.startswith("poisoning bound: 20 fake reports can raise the mean by at most ")
     assert " or lower it by " in sentence
 
 
@@ -155,7 +155,7 @@ def test_the_mean_of_the_most_frequent_key_moves_no_further_than_it_says() -> No
     after = estimate(mechanism, np.concatenate([honest, np.repeat(best[None], fakes, 0)]))
     moved, bound = after.mean[0] - before.mean[0], told(after)["mean_moves"]
     assert 0.7 * bound < moved <= bound
-    assert f"the mean of the most frequent key by {bound:.2g}" in after.table()
+    assert f"the mean of the most frequent key by {bound:.2g}" in " ".join(after.explain().split())
 
 
 def test_a_rare_key_may_have_any_mean() -> None:

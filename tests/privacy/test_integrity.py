@@ -168,18 +168,18 @@ def test_every_estimate_says_what_fake_clients_could_add(example: str) -> None:
         assert bound.clients == 100
         assert bound.gain > 0
         most = "about" if question.kind == "text" and bound.target.what == "a word" else "at most"
-        assert bound.sentence().startswith("100 fake reports could raise ")
-        assert bound.sentence().endswith(f", {most}")
+        assert bound.sentence().startswith("poisoning bound: 100 fake reports can raise ")
+        assert f" by {most} " in bound.sentence()
     oracle = rumor.UnaryEncoding(domain=9, epsilon=1.0)
     result = rumor.estimate(oracle, oracle.privatize([1] * 300, random=rumor.Seeded(1)))
     noise = float(result.stderr.max())
     sentence = bound_poisoning(oracle, 300).with_share_shift(noise).sentence()
-    assert sentence in result.table()
+    assert sentence in " ".join(result.explain().split())
     assert ", and move the share shown by " in sentence
     linear = rumor.estimate(
         oracle, oracle.privatize([1] * 300, random=rumor.Seeded(1)), method="inversion"
     )
-    assert bound_poisoning(oracle, 300).sentence() in linear.table()
+    assert bound_poisoning(oracle, 300).sentence() in " ".join(linear.explain().split())
     assert result.to_dict()["diagnostics"]["fake_clients"]["sentence"] == sentence  # type: ignore[index]
 
 
@@ -270,7 +270,7 @@ def test_the_command_looks_for_liars(tmp_path: Path, capsys: pytest.CaptureFixtu
     command = ["poisoning", "examples/survey.toml", "--seed", "1"]
     assert main([*command, str(tmp_path / "honest.parquet"), "--fakes", "60"]) == 0
     text = capsys.readouterr().out
-    assert "medicine: 6,000 reports; 60 fake reports could raise the interval of a value by" in text
+    assert "medicine: 6,000 reports; poisoning bound: 60 fake reports can raise the" in text
     assert "likely" not in text
     assert main([*command, str(tmp_path / "mixed.parquet"), "--json"]) == 0
     data = json.loads(capsys.readouterr().out)

@@ -25,9 +25,12 @@ def test_what_is_shown_is_the_largest_and_not_the_sum(capsys: Outputs) -> None:
     assert facts["epsilon_most"] == max(one["epsilon"] for one in facts["questions"])
     assert main(["show", EXAMPLE]) == 0
     said = capsys.readouterr().out
-    assert "costs     at most epsilon 1 for one person who answers 1 of 5 questions\n" in said
-    assert "asks      each person 1 of 5 questions, drawn at random on their device\n" in said
-    assert said.count("asked     once of each person who draws it\n") == 5
+    assert "budget    at most epsilon 1 per respondent (1 of 5 questions)\n" in said
+    assert (
+        "sampling  each respondent is asked 1 of 5 questions, drawn at random on their device\n"
+        in said
+    )
+    assert said.count("reports   1 per respondent who is assigned the question\n") == 5
     assert main(["account", EXAMPLE, "--json"]) == 0
     account = json.loads(capsys.readouterr().out)
     assert account["together"] == account["most"] == facts["epsilon_most"]

@@ -67,19 +67,19 @@ def test_one_in_a_hundred_may_be_fake_and_one_at_least(reports: int, fakes: int)
             1,
             PoisoningTarget("a value"),
             None,
-            "one fake report could raise the interval of a value by ",
+            "poisoning bound: one fake report can raise the interval of a value by at most ",
         ),
         (
             2,
             PoisoningTarget("a value"),
             None,
-            "2 fake reports could raise the interval of a value by ",
+            "poisoning bound: 2 fake reports can raise the interval of a value by at most ",
         ),
         (
             1_000,
             PoisoningTarget("the mean", share=False),
             None,
-            "1,000 fake reports could raise the mean by ",
+            "poisoning bound: 1,000 fake reports can raise the mean by at most ",
         ),
     ],
 )
@@ -88,11 +88,11 @@ def test_what_fakes_could_do(
 ) -> None:
     bound = PoisoningBound(clients, 0.25, 0.5, raised, shown)
     assert bound.sentence().startswith(said)
-    assert bound.sentence().endswith(", at most")
+    assert bound.sentence().endswith(f" or lower it by at most {'50%' if raised.share else '0.5'}")
     assert (
         PoisoningBound(clients, 0.25, 0.5, PoisoningTarget("x", bounded=False))
         .sentence()
-        .endswith(", about")
+        .endswith(" by about 50%")
     )
     assert "and move the share shown by" not in bound.sentence()
     assert "and move the share shown by" in bound.with_share_shift(0.125).sentence()

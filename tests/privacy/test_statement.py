@@ -54,9 +54,9 @@ def test_all_rounds_are_said_together_everywhere(
     assert "once in each of 3 rounds" in promise.in_words()
     assert f"(epsilon {total})" in promise.in_words()
     shows = said("show", rounds)
-    assert "asked     once in each of 3 rounds of each person" in shows
-    assert f"of each person: epsilon {promise.unchanged:.6g} in all" in shows
-    assert f"costs     at most epsilon {promise.most:.6g} for one person" in shows
+    assert "reports   1 in each of 3 rounds per respondent" in shows
+    assert f"epsilon {promise.unchanged:.6g}" in shows
+    assert f"budget    at most epsilon {promise.most:.6g} per respondent" in shows
     (facts,) = json.loads(said("show", rounds, "--json"))["questions"]
     assert facts["epsilon_total"] == facts["epsilon_most"] == promise.unchanged
     table = tmp_path / "people.csv"

@@ -195,22 +195,22 @@ def test_what_is_joined_costs_both() -> None:
     asked = collection(*({"epsilon": price} for price in PRICES), linked=["q0", "q2"])
     said = collection_promise(asked).joined()
     assert said is not None
-    assert "'q0' and 'q2' may be joined" in said
-    assert "epsilon 11, which is counted" in said
+    assert "'q0' and 'q2' can be linked" in said
+    assert "epsilon 11, which the budget includes" in said
     assert collection_promise(collection({}, {})).joined() is None
 
 
-@pytest.mark.parametrize(("count", "who", "added", "whom"), [
-    (None, "who answers everything", "After all of it, ", "each person"),
-    (1, "who answers 1 of 3 questions", None, "each person who draws it"),
-    (2, "who answers 2 of 3 questions", "After all of it, ", "each person who draws it"),
+@pytest.mark.parametrize(("count", "which", "added", "whom"), [
+    (None, "", "After all of it, ", "respondent"),
+    (1, " (1 of 3 questions)", None, "respondent who is assigned the question"),
+    (2, " (2 of 3 questions)", "After all of it, ", "respondent who is assigned the question"),
 ])  # fmt: skip
 def test_what_a_collection_costs_in_words(
-    count: int | None, who: str, added: str | None, whom: str
+    count: int | None, which: str, added: str | None, whom: str
 ) -> None:
     ask: dict[str, Any] = {} if count is None else {"ask": {"questions": count}}
     promise = collection_promise(collection(*({"epsilon": price} for price in PRICES), **ask))
-    assert promise.in_words() == f"at most epsilon {promise.most:,.6g} for one person {who}"
+    assert promise.in_words() == f"at most epsilon {promise.most:,.6g} per respondent{which}"
     assert promise.whom() == whom
     told = promise.added_up()
     assert told is None if added is None else str(told).startswith(added)

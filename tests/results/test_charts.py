@@ -51,7 +51,7 @@ def test_the_title_says_what_is_shown() -> None:
     first, covers, second = spec["title"]["subtitle"]
     assert first.startswith("2,000 reports, epsilon 2 each; method ")
     assert first.endswith("lines are 95% intervals of the population")
-    assert covers == "all 4 intervals hold at once, at a level of 95%"
+    assert covers == "simultaneous 95% confidence intervals: all 4 hold together"
     assert second == "the 2 least frequent values are not shown"
 
 

@@ -46,15 +46,18 @@ def test_the_table_is_in_order_and_says_what_it_shows(estimate: Estimate) -> Non
     assert lines[0].split() == ["value", "share", "90%", "interval", "std.", "error"]
     assert [line.split()[0] for line in lines[1:4]] == ["b", "c,d", "e"]
     assert lines[1].endswith("█" * 20)
-    assert lines[4] == "... and 1 less frequent"
+    assert lines[4] == "1 less frequent value not shown"
     assert lines[5:7] == [
-        f"1,000 reports, epsilon 3 each; method {estimate.method}; intervals of the people",
-        "90% of the rows shown hold the true share, wherever the list is cut",
+        f"1,000 reports, epsilon 3 per report; method {estimate.method}; "
+        "confidence intervals for these respondents",
+        "intervals adjusted for ranking: on average at least 90% of those shown contain the "
+        "true share",
     ]
-    assert lines[7].startswith("rows may not be added up")
-    at_once = "of the population\nall 4 intervals hold at once, at a level of 95%\n"
+    assert lines[7].startswith("standard error at share 0: ")
+    assert "do not add up rows" in estimate.explain(0.9)
+    at_once = "the population\nsimultaneous 95% confidence intervals: all 4 hold together\n"
     assert at_once in estimate.table(simultaneous=True)
-    alone = "each interval covers a value named in advance, at a level of 95%"
+    alone = "95% confidence intervals, each for a value chosen before seeing the data"
     assert alone in estimate.table(order="given")
     assert str(estimate) == estimate.table()
 

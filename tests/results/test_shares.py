@@ -93,12 +93,12 @@ def test_rows_overstate_the_quiet_half_and_shares_do_not() -> None:
     assert np.mean(rows) > 2 * law[150:].sum()
     # The mean of twelve standardised errors has a standard error of 0.29: four are allowed.
     assert abs(np.mean(shares)) < 4 / math.sqrt(12)
-    assert "rows may not be added up" in result.table()
+    assert "do not add up rows" in result.explain()
     assert (
-        "rows may not be added up"
+        "do not add up rows"
         not in rumor.estimate(
             oracle, oracle.privatize(people, random=rumor.Seeded(1)), method="inversion"
-        ).table()
+        ).explain()
     )
 
 

@@ -49,7 +49,7 @@ def test_too_few_reports_tell_no_share_from_zero() -> None:
     assert RareCount(0, 0.4, 0.2).smallest_share(0.001) is None
     oracle = rumor.SubsetSelection(domain=50, epsilon=0.5)
     result = rumor.estimate(oracle, oracle.privatize([1], random=rumor.Seeded(1)))
-    assert "smallest share told from 0 in this table: none" in result.table()
+    assert "smallest detectable share: none" in result.table()
 
 
 def _found(mechanism: rumor.Mechanism, share: float, people: int, tables: int) -> float:
@@ -110,15 +110,16 @@ def test_the_table_says_what_belongs_to_its_intervals() -> None:
         share = result.smallest_shown(view.on_screen())
         assert share is not None
         shares[name] = share
-        said = f"smallest share told from 0 in this table: {share:.2%}"
+        said = f"smallest detectable share: {share:.2%}"
         assert said in result.table(view)
         assert "(power 90%)" in result.table(view)
     assert shares["named"] < shares["all"] < shares["ranked"] < shares["strict"]
     named = result.diagnostics["detectable"]
     assert shares["named"] == pytest.approx(named, rel=0.02)
-    assert f"if named in advance: {named:.2%} (power 90%)" in result.table()
+    beforehand = f"a value chosen before seeing the data: {named:.2%} (power 90%)"
+    assert beforehand in " ".join(result.explain().split())
     assert result.to_dict(RANKED)["smallest_shown"] == shares["ranked"]
-    assert "if named in advance" not in result.table(order="given")
+    assert "chosen before seeing the data" not in result.explain(order="given")
 
 
 @pytest.mark.parametrize("kind", ["choice", "set"])
@@ -132,7 +133,9 @@ def test_a_plan_names_the_share_that_the_table_will(kind: str) -> None:
     # Which reports are about an option of a set is drawn.
     assert plan.best.shown == pytest.approx(found, rel=1e-9 if kind == "choice" else 0.05)
     assert f"{plan.best.shown:.3%}" in plan.table()
-    assert "In table: the smallest share whose 95% interval" in plan.table()
+    assert "smallest share whose 95% interval, adjusted for ranking" in " ".join(
+        plan.table().split()
+    )
     assert make_plan(kind="number", users=4000, epsilon=2.0).best.shown is None
 
 

@@ -79,7 +79,9 @@ def test_every_form_of_the_same_view_has_the_same_intervals(
     plain = result.to_dict(view)
     assert [row["high"] for row in plain["estimates"]] == columns["high"]  # type: ignore[attr-defined]
     assert (plain["order"], plain["covers"]) == ("estimate", result.covers(view))
-    assert str(plain["covers"]).startswith("90% of the ")
+    assert str(plain["covers"]).startswith(
+        "intervals adjusted for ranking: on average at least 90% of those"
+    )
     assert str(plain["covers"]) in result.table(view)
 
 

@@ -67,7 +67,7 @@ def answer(
     terms: AnswerTerms,
     as_json: AsJson = False,
 ) -> None:
-    """Answer a collector's questions with randomised reports.
+    """Answer a collector; only randomised reports are sent.
 
     On a terminal you are asked for each answer, and an empty line skips a question. Otherwise
     the standard input is read: a line for each question that is named here, in this order; or,

@@ -12,12 +12,12 @@ def attack(
     bits: Annotated[int, count("--bits N", "Bits of the Bloom filter.")] = 128,
     hashes: Annotated[int, count("--hashes N", "Bits that a word sets.")] = 2,
     cohorts: Annotated[int, count("--cohorts N", "Groups with hashes of their own.")] = 64,
-    f: Annotated[float, option("-f P", "The permanent noise (PRR), f.")] = 0.5,
+    f: Annotated[float, option("-f P", "Permanent noise f (PRR).")] = 0.5,
     p: Annotated[
-        float, option("-p P", "Probability of a 1 if the permanent bit is 0 (IRR), p.")
+        float, option("-p P", "Probability p of a 1 if the permanent bit is 0 (IRR).")
     ] = 0.5,
     q: Annotated[
-        float, option("-q P", "Probability of a 1 if the permanent bit is 1 (IRR), q.")
+        float, option("-q P", "Probability q of a 1 if the permanent bit is 1 (IRR).")
     ] = 0.75,
     words: Annotated[int, count("--words N", "Number of possible words.")] = 100,
     people: Annotated[int, count("--people N", "Number of simulated respondents.")] = 500,

@@ -16,7 +16,7 @@ def merge(
     force: Annotated[bool, option("--force -f", "Replace OUT if it exists.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Merge saved summaries into one.
+    """Merge saved summaries, such as twelve months into a year.
 
     They must be of the same question of the same collection. Summaries are made by
     `rumor estimate ... --save-summary FILE` and can be estimated from like the reports

@@ -33,8 +33,7 @@ def papers(
     part: Annotated[
         str | None,
         argument(
-            "PART",
-            "For show: a table, figure or claims. For cell: the first characters of its name.",
+            "PART", "Table, figure or claims to show; with cell, the first characters of a name."
         ),
     ] = None,
     trials: PapersTrials = None,

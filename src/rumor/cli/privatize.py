@@ -74,7 +74,7 @@ def privatize(
     written: ReportOptions,
     as_json: AsJson = False,
 ) -> None:
-    """Turn answers into randomised reports, one per row.
+    """Turn answers into randomised reports, one row per respondent.
 
     Answers are labels where the question has labels, integers from 0 where it has none.
     The reports come out shuffled, each with a random id; only kept columns are copied.

@@ -31,7 +31,7 @@ def relay(
     max_connections: MaxConnections = 1_000,
     as_json: AsJson = False,
 ) -> None:
-    """Run a relay: forward sealed reports without their senders.
+    """Forward sealed reports, so that the collector sees no sender.
 
     An operator other than the collector's should run it. A relay cannot open envelopes; it
     stores no address, and of the time only the day. Every --every hours, it forwards the

@@ -10,7 +10,7 @@ from rumor.cli.serve import DEFAULT_STORE, StoreUrl, store_at
 
 
 def repair(store: StoreUrl = DEFAULT_STORE, as_json: AsJson = False) -> None:
-    """Repair a store: remove rows whose checksums do not match.
+    """Remove the rows of a store whose checksums do not match.
 
     Stop the collectors and copy the file first. Reports that do not fit are removed (they stay
     counted if they were counted before); days whose counts do not fit are counted anew from the

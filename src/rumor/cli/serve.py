@@ -93,7 +93,7 @@ def serve(
     max_connections: MaxConnections = 1_000,
     as_json: AsJson = False,
 ) -> None:
-    """Run a collector: receive and store reports over HTTP.
+    """Run a collector that stores each report exactly once.
 
     Nothing about a sender is stored or logged: no address, no header, no exact time. A report
     is acknowledged when it is durable. People can answer in a browser at /answer, and analysts

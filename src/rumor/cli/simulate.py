@@ -114,7 +114,7 @@ def simulate(
     plot: Plot = None,
     as_json: AsJson = False,
 ) -> None:
-    """Simulate a collection on your own numbers first.
+    """Simulate a collection on your own numbers before you ask.
 
     Simulated respondents have the answers of the histogram, and each sends a report. The
     estimate is compared with the true shares: its error, the error that theory predicts, and

@@ -51,7 +51,7 @@ def statement(
     beside: StatementContents,
     as_json: AsJson = False,
 ) -> None:
-    """Write a one-page statement of a collection for review boards.
+    """Write one page on what a collection asks, stores and promises.
 
     For a data-protection officer or an ethics board: what is asked, what is stored and for how
     long, epsilon in words for one answer and for the whole survey, what is not protected, and how

@@ -69,6 +69,11 @@ def digits_for(error: float) -> int:
     return int(min(9, max(0, 1 - math.floor(math.log10(error)))))
 
 
+def rows_left_out(count: int, rows: str) -> list[str]:
+    """Return the line that says that `count` of these `rows` (a noun) are not shown, if any."""
+    return [f"{count:,} {rows}{'s' * (count != 1)} not shown"] if count else []
+
+
 def bar(share: float, full: float) -> str:
     """Return a horizontal bar for `share`, complete at `full`."""
     if full <= 0 or not share > 0:

@@ -16,7 +16,15 @@ import numpy as np
 from rumor.core.errors import InputError
 from rumor.core.exact import CONFIDENCE
 from rumor.core.files import PathLike
-from rumor.core.plain_text import aligned, decimals_for, digits_for, one_line, percent, wrapped
+from rumor.core.plain_text import (
+    aligned,
+    decimals_for,
+    digits_for,
+    one_line,
+    percent,
+    rows_left_out,
+    wrapped,
+)
 from rumor.core.randomness import RandomSource, System
 from rumor.core.types import Progress, Tally, Vector
 from rumor.mechanisms.base import Mechanism
@@ -175,8 +183,7 @@ class NumericSimulation(SimulationResult[N]):
                 ["" if np.isnan(coverage[i]) else percent(coverage[i], 0) for i in order]
             )
         lines = [aligned(head, list(zip(*columns, strict=True)))]
-        if len(self.values) > len(order):
-            lines.append(f"{len(self.values) - len(order):,} less frequent values not shown")
+        lines += rows_left_out(len(self.values) - len(order), "less frequent value")
         covered = ", ".join(
             f"{percent(float(c[np.isfinite(c)].mean()), 1)} ({quantity})"
             for quantity, c in self.coverage.items()
@@ -304,8 +311,7 @@ class Simulation(SimulationResult[Estimate]):
             "covered",
         )
         lines = [aligned(head, body)]
-        if len(self.values) > len(order):
-            lines.append(f"{len(self.values) - len(order):,} less frequent values not shown")
+        lines += rows_left_out(len(self.values) - len(order), "less frequent value")
         seen, due = (math.sqrt(np.mean(v**2)) for v in (self.error, self.expected))
         closing = (
             f"{self.people:,} people, {self.trials:,} {'trials' if many else 'trial'}; method "

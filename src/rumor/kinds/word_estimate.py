@@ -14,7 +14,7 @@ from typing import ClassVar, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from rumor.core.plain_text import decimals_for, percent
+from rumor.core.plain_text import decimals_for, percent, rows_left_out
 from rumor.core.types import Rows, Vector
 from rumor.core.typing import override
 from rumor.results.estimate import Estimate
@@ -113,21 +113,25 @@ class WordEstimate(Estimate):
         seen = viewed(view, wishes).on_screen()
         order = self.listed(seen)
         lines = self._body(order, seen)
-        hidden = int(self.detected.sum()) - len(order)
-        if hidden > 0:
-            lines.append(f"{hidden:,} less frequent words not shown")
+        hidden = max(int(self.detected.sum()) - len(order), 0)
+        lines += rows_left_out(hidden, "less frequent word")
         digits = decimals_for(self.other_stderr)
         lines += [
             f"everything else: {percent(self.other, digits)} "
             f"(std. error {percent(self.other_stderr, digits)})",
             *self.footer(seen),
             *(f"caution: {alarm}" for alarm in self.alarms),
+            *self.warnings,
         ]
         return "\n".join(lines)
 
     @override
     def footer(self, view: View) -> list[str]:
         return [self._how_found(), *super().footer(view)]
+
+    @override
+    def _noise_line(self, view: View) -> list[str]:
+        return []  # the error of a word depends on the words that are fitted with it
 
     def _how_found(self) -> str:
         """Return the number of words found and tested, and what bounds the errors."""

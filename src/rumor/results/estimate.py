@@ -15,7 +15,14 @@ import numpy as np
 
 from rumor.core.errors import InputError
 from rumor.core.exact import CONFIDENCE
-from rumor.core.plain_text import aligned, bar, decimals_for, one_line, percent
+from rumor.core.plain_text import (
+    aligned,
+    bar,
+    decimals_for,
+    one_line,
+    percent,
+    rows_left_out,
+)
 from rumor.core.types import Rows, Vector, checked_target
 from rumor.core.typing import override
 from rumor.results.intervals import (
@@ -157,9 +164,7 @@ class Estimate(RankedRows):
         seen = viewed(view, wishes).on_screen()
         order = self.listed(seen)
         lines = [self._shares(order, seen)]
-        hidden = len(self.values) - len(order)
-        if hidden:
-            lines.append(f"{hidden:,} less frequent values not shown")
+        lines += rows_left_out(len(self.values) - len(order), "less frequent value")
         return "\n".join([*lines, *self.footer(seen), *self.warnings])
 
     @override

@@ -214,7 +214,7 @@ class Tabular(abc.ABC):
 
     def explain(self, view: View | float | None = None, **wishes: Unpack[Wishes]) -> str:
         """Return as text what the footer of a table leaves out (`--explain`)."""
-        return "\n".join(wrapped(line) for line in self.details(viewed(view, wishes)))
+        return "\n".join(wrapped(line) for line in self.details(viewed(view, wishes).on_screen()))
 
     def __str__(self) -> str:
         return self.table()

@@ -168,4 +168,4 @@ def test_a_plan_counts_the_rows_that_compare_prints(given: dict[str, object]) ->
     rows = compare(mechanism, groups).p_value.size
     assert plan.between is not None
     assert plan.between.among(plan.topic.compared_rows(mechanism)).rows == rows
-    assert f"among all {rows} rows" in " ".join(plan.table().split())
+    assert f"in any of the {rows} rows" in " ".join(plan.table().split())

@@ -203,7 +203,7 @@ def test_single_bins_are_claimed_only_where_it_is_known_what_people_round_to() -
         assert low <= share <= high  # type: ignore[operator]
     wider = declared.columns(simultaneous=True)
     assert all(w <= p for w, p in zip(wider["cdf_low"], columns["cdf_low"], strict=True))  # type: ignore[operator]
-    assert "round" in estimated(Wave(low=0, high=50, epsilon=1.0), bell(51)).table()
+    assert "`round`" in estimated(Wave(low=0, high=50, epsilon=1.0), bell(51)).explain()
 
 
 def test_an_estimate_is_told_in_a_table_as_data_and_as_a_picture(tmp_path: Path) -> None:

@@ -214,7 +214,7 @@ def test_extreme_shapes_decode() -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"method": "lasso"}, "method must be one of auto, lasso-ols, em; got 'lasso'"),
+        ({"method": "ridge"}, "method must be one of auto, lasso-ols, em; got 'ridge'"),
         (
             {"levle": 0.1},
             "method \"auto\" has the keys level, .*; got 'levle'.*did you mean 'level'",

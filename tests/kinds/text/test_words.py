@@ -59,9 +59,9 @@ def test_the_table_says_what_was_found_and_what_is_controlled() -> None:
     text = RESULT.table()
     assert [line.split()[0] for line in text.splitlines()[1:4]] == ["alpha", "béta", "gamma"]
     assert "everything else: " in text
-    assert "3 of 43 candidates detected; false discovery rate at most 5 %" in text
+    assert "3 of 43 candidates detected; false discovery rate at most 5%" in text
     assert "10,000 reports" in text
-    assert "... and 2 less frequent words" in RESULT.table(rows=1)
+    assert "2 less frequent words not shown" in RESULT.table(rows=1)
     assert str(RESULT) == text
 
 
@@ -80,7 +80,7 @@ def test_csv_json_and_arrow_agree() -> None:
     assert json.loads(json.dumps(plain)) == plain
     assert [row["value"] for row in plain["estimates"]] == ["alpha", "béta", "gamma"]  # type: ignore[attr-defined]
     assert plain["other"] == RESULT.other
-    assert plain["controls"] == "false discovery rate at most 5 %"
+    assert plain["controls"] == "false discovery rate at most 5%"
     assert float(rows[0]["frequency"]) == RESULT.frequency[0]
     table = RESULT.to_arrow(order="given")
     assert table.num_rows == 43
@@ -112,6 +112,6 @@ def test_words_found_pay_below_for_having_been_found() -> None:
     below = -NormalDist().inv_cdf(0.025 * 0.5 * 2 / 43)
     assert low == pytest.approx(RESULT.unbiased[order] - below * RESULT.stderr[order])
     assert high == pytest.approx(RESULT.unbiased[order] + 1.959964 * RESULT.stderr[order])
-    assert "95% of the words found hold their true share" in RESULT.table()
+    assert "on average at least 95% of those shown contain the true share" in RESULT.table()
     alone = RESULT.columns(order="given")
     assert alone["low"] == RESULT.interval(0.95)[0].tolist()

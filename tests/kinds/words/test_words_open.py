@@ -149,7 +149,7 @@ def test_words_are_found_without_a_list() -> None:
         assert abs(share - ENGINES[str(word)] / 20_000) < 4 * error
     assert (found.p_value < 1e-3).all()
     assert found.found().keys() == set(ENGINES)
-    assert "words found of" in found.table()
+    assert "5 words found; " in found.table()
     told = found.to_dict()
     assert told["detected"] == 5
     assert told["looked_at"] > 1000  # type: ignore[operator]
@@ -174,7 +174,7 @@ def test_listed_words_are_looked_for_in_the_same_reports() -> None:
     assert not {"crow", "kite"} & set(both.values)
     assert set(ENGINES) <= set(both.values)
     assert both.looked_for == 4, "duck was grown already"
-    assert "4 of them listed" in both.table()
+    assert "4 from --candidates" in both.table()
     with pytest.raises(InputError, match="level must be"):
         decode_open(summary, level=1.5)
 

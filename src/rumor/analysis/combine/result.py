@@ -10,7 +10,7 @@ import numpy as np
 
 from rumor.analysis.compare.result import SHARES, Ends, row_text
 from rumor.core.exact import CONFIDENCE
-from rumor.core.plain_text import aligned, one_line, percent, wrapped
+from rumor.core.plain_text import aligned, one_line, percent, rows_left_out, wrapped
 from rumor.core.types import Vector
 from rumor.results.intervals import Bounds, critical_value, share_ends
 from rumor.results.rows import TARGETS, Column, Tabular, all_or_each, finite
@@ -92,10 +92,9 @@ class Combined(Tabular):
                 (str(columns["quantity"][k]), name, show("estimate"), interval, show("stderr"))
             )
         head = ("", "value", "estimate", f"{percent(asked.level)} interval", "std. error")
-        lines = [aligned(head, body, left=(0, 1))]
-        if len(rows) < len(self.values):
-            lines.append(f"{len(self.values) - len(rows):,} more values not shown")
-        lines += [
+        lines = [
+            aligned(head, body, left=(0, 1)),
+            *rows_left_out(len(self.values) - len(rows), "more value"),
             f"{self.reports:,} reports, epsilon at most {self.epsilon:.4g} per report; "
             f"{self.method}; "
             f"confidence intervals for {TARGETS[self.of]}",

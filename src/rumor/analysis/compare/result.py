@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING, Protocol, Unpack
 import numpy as np
 
 from rumor.core.exact import CONFIDENCE
-from rumor.core.plain_text import aligned, decimals_for, digits_for, one_line, percent, wrapped
+from rumor.core.plain_text import (
+    aligned,
+    decimals_for,
+    digits_for,
+    one_line,
+    percent,
+    rows_left_out,
+    wrapped,
+)
 from rumor.core.types import Vector
 from rumor.estimators.groups import Overall
 from rumor.results.intervals import Bounds, critical_value
@@ -227,9 +235,7 @@ class Comparison(Tabular):
                 )
             )
         lines.append(aligned(head, body, left=(0, 1)))
-        hidden = len(self.values) - len(mine)
-        if hidden:
-            lines.append(f"{hidden:,} values with larger p-values not shown")
+        lines += rows_left_out(len(self.values) - len(mine), "less significant value")
         if pair.overall is not None:
             found = pair.overall
             among = ""

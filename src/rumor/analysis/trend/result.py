@@ -12,7 +12,15 @@ import numpy as np
 from rumor.analysis.compare.result import SHARES, chance
 from rumor.core.binomial import FEW, coin_ends
 from rumor.core.exact import CONFIDENCE
-from rumor.core.plain_text import aligned, decimals_for, digits_for, one_line, percent, wrapped
+from rumor.core.plain_text import (
+    aligned,
+    decimals_for,
+    digits_for,
+    one_line,
+    percent,
+    rows_left_out,
+    wrapped,
+)
 from rumor.core.types import Rows, Vector
 from rumor.results.intervals import Bounds, critical_value
 from rumor.results.rows import Column, Tabular, finite
@@ -163,11 +171,9 @@ class Trend(Tabular):
             )
         head = ("", "value", "first", "last", f"{percent(asked.level)} interval")
         table = aligned((*head, "largest change", "from", "p-value", "Holm"), body, left=(0, 1))
-        lines = [table]
-        if len(order) < len(self.values):
-            hidden = len(self.values) - len(order)
-            lines.append(f"{hidden:,} values with larger p-values not shown")
-        lines += [
+        lines = [
+            table,
+            *rows_left_out(len(self.values) - len(order), "less significant value"),
             f"{len(self.periods)} periods from {self.periods[0]} to {self.periods[-1]}; "
             f"{self.reports:,} reports, epsilon {self.epsilon:.4g} per report",
             *(wrapped(line) for line in (self.method, self.covers(asked), *self.notes)),

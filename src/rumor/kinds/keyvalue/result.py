@@ -14,7 +14,16 @@ import numpy as np
 
 from rumor.core.errors import InputError, format_value
 from rumor.core.exact import CONFIDENCE
-from rumor.core.plain_text import aligned, bar, decimals_for, digits_for, one_line, percent, wrapped
+from rumor.core.plain_text import (
+    aligned,
+    bar,
+    decimals_for,
+    digits_for,
+    one_line,
+    percent,
+    rows_left_out,
+    wrapped,
+)
 from rumor.core.types import Rows, Vector, checked_target
 from rumor.kinds.keyvalue.intervals import KeyIntervals
 from rumor.mechanisms.cap_sampling import Kept
@@ -168,9 +177,7 @@ class KeyValueEstimate(RankedRows):
         level = f"{percent(seen.level)} interval"
         head = ("key", "share", level, "mean", level)
         lines = [aligned((*head, ""), body, left=(0, 5))]
-        hidden = len(self.values) - len(order)
-        if hidden:
-            lines.append(f"{hidden:,} less frequent keys not shown")
+        lines += rows_left_out(len(self.values) - len(order), "less frequent key")
         unknown = int((~self.mean_known).sum() + (~self.frequency_known).sum())
         if unknown:
             lines.append(f"? marks estimates that rest on the prior alone: {unknown:,}")

@@ -35,7 +35,7 @@ class LearnedCap:
         span = f"from {self.low:,} to {self.high:,}" if self.low < self.high else "certain"
         return (
             f"The cap, {self.cap:,}, is the number that {SHARE:.0%} hold at most, by "
-            f"{self.people:,} other people's answers at epsilon {self.epsilon:.4g} ({span}, 95 %). "
+            f"{self.people:,} other people's answers at epsilon {self.epsilon:.4g} ({span}, 95%). "
             f"Who holds more keeps so many at random: shares come out {self.lost:.1%} too small "
             f"on average."
         )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Unpack
 
-from rumor.core.plain_text import wrapped
+from rumor.core.plain_text import rows_left_out, wrapped
 from rumor.mechanisms.cap_sampling import Kept
 from rumor.results.estimate import Estimate
 from rumor.results.rows import Column
@@ -61,7 +61,6 @@ class SetEstimate(Estimate):
             return text
         seen = viewed(view, wishes).on_screen()
         order = self.pairs.listed(seen)
-        hidden = len(self.pairs.values) - len(order)
-        rest = [f"{hidden:,} less frequent pairs not shown"] if hidden else []
+        rest = rows_left_out(len(self.pairs.values) - len(order), "less frequent pair")
         shown = self.pairs._shares(order, seen)
         return "\n".join([text, "", shown, *rest, self.pairs.covers(seen)])

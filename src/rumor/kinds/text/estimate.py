@@ -184,7 +184,7 @@ def _auto(
         least=result.least,
         method="auto",
         level=level,
-        controls=f"false discovery rate at most {100 * level:g} %",
+        controls=f"false discovery rate at most {100 * level:g}%",
         alarms=alarms,
         diagnostics={
             "decoys": "all" if decoys is None else decoys,
@@ -231,7 +231,7 @@ def _literature(
         p_value=result.p_value,
         method="lasso-ols",
         level=level,
-        controls=f"uncorrected t-tests at {100 * level:g} %: no error rate is controlled",
+        controls=f"uncorrected t-tests at {100 * level:g}%: no error rate is controlled",
         alarms=[],
         diagnostics={**settings, "kept_by_lasso": result.kept},
     )

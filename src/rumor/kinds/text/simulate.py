@@ -14,7 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumor.core.files import PathLike
-from rumor.core.plain_text import aligned, decimals_for, one_line, percent, wrapped
+from rumor.core.plain_text import (
+    aligned,
+    decimals_for,
+    one_line,
+    percent,
+    rows_left_out,
+    wrapped,
+)
 from rumor.core.types import Tally, Vector
 from rumor.kinds.reading import TableAnswers
 from rumor.kinds.simulation import SimulationResult, SimulationSettings, checked_trials, rescaled
@@ -85,9 +92,7 @@ class WordSimulation(SimulationResult[WordEstimate]):
         many = self.trials > 1
         head = ("word", "truth", "mean estimate" if many else "estimate", "error", "found")
         lines = [aligned(head, body)]
-        hidden = len(self.order()) - len(order)
-        if hidden:
-            lines.append(f"... and {hidden:,} less frequent")
+        lines += rows_left_out(len(self.order()) - len(order), "less frequent word")
         closing = (
             f"{self.people:,} people, {self.trials:,} {'trials' if many else 'trial'}, "
             f"{len(self.values):,} candidates; method {self.last.method} "

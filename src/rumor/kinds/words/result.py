@@ -50,7 +50,8 @@ class OpenWordEstimate(WordEstimate):
     def _how_found(self) -> str:
         found, searched = int(self.detected.sum()), self.pool - self.looked_for
         return (
-            f"{found:,} words found; {self.pool:,} tested ({self.looked_for:,} from --candidates, "
+            f"{found:,} word{'s' * (found != 1)} found; {self.pool:,} tested "
+            f"({self.looked_for:,} from --candidates, "
             f"{searched:,} from a search of {self.looked_at:,} prefixes); {self.controls}"
         )
 

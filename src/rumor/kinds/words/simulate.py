@@ -9,7 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from rumor.core.files import PathLike
-from rumor.core.plain_text import aligned, decimals_for, one_line, percent, wrapped
+from rumor.core.plain_text import (
+    aligned,
+    decimals_for,
+    one_line,
+    percent,
+    rows_left_out,
+    wrapped,
+)
 from rumor.core.randomness import System
 from rumor.core.types import Vector
 from rumor.kinds.reading import TableAnswers
@@ -71,8 +78,7 @@ class OpenSimulation(SimulationResult[OpenWordEstimate]):
             for i in range(len(self.values))[:rows]
         ]
         lines = [aligned(("word", "truth", "estimate, where found", "found"), body)]
-        if len(self.values) > rows:
-            lines.append(f"... and {len(self.values) - rows:,} less frequent")
+        lines += rows_left_out(len(self.values) - len(body), "less frequent word")
         closing = (
             f"{self.people:,} people, {self.trials:,} trial{'s' if self.trials > 1 else ''}; "
             f"{self.last.controls}. The words found were those of {percent(self.named, 1)} of the "
