@@ -80,7 +80,7 @@ def crowd(world: World, people: int, epsilon: float, run: int, purpose: str = "j
     chunks, ended = world.pieces
     table = mechanism.stems.table([world.words[i] for i in held], (chunks[held], ended[held]))
     codes = np.repeat(np.arange(held.size), counts[held])
-    reports = mechanism.privatize_stems(table, codes, random=Seeded(run))
+    reports = mechanism.privatize_prefixes(table, codes, random=Seeded(run))
     return Crowd(mechanism, counts, mechanism.tally(reports))
 
 

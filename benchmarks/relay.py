@@ -137,7 +137,7 @@ def _taken(gateway: Gateway, store: Store, contract: Collection) -> Callable[[li
     entry, question = store.register(contract), contract.questions[0]
 
     def taken(envelopes: list[bytes]) -> None:
-        batches, bad = gateway.opened(entry, question, b"".join(envelopes))
+        batches, bad = gateway.open_envelopes(entry, question, b"".join(envelopes))
         assert not bad
         assert store.write(batches) == [BatchAccepted(1, 0)] * len(envelopes)
 

@@ -93,7 +93,7 @@ _WORDS: dict[type, Callable[[Any], str]] = {
     Paper: lambda value: f"<paper {value.name!r}>",
     Seeded: lambda value: f"Seeded({value._number})",
     AnswerTable: lambda value: (
-        f"Table(path={str(value.path)!r}, mark={value.mark!r}, missing={value.missing.rule!r})"
+        f"Table({str(value.path)!r}, mark={value.mark!r}, missing={value.missing_rule.rule!r})"
     ),
 }
 

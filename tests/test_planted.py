@@ -330,7 +330,7 @@ def test_files_of_answers_in_the_wrong_place(work: Path, capsys: Outputs) -> Non
         Path(name).write_text(f"{TEXT}\n{NUMBER}\n")
         for arguments in (
             ["estimate", "c.json", name, "-q", "choice"],
-            ["liars", "c.json", name, "-q", "choice"],
+            ["poisoning", "c.json", name, "-q", "choice"],
             ["merge", "week.rumor", name],
             ["import", name, "--store", "sqlite:///store.db"],
             ["show", name],

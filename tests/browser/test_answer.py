@@ -21,7 +21,7 @@ from tests.browser.conftest import OpenPage
 from tests.browser.sites import site
 from tests.everything import every_mechanism
 
-TITLES = {"en": "Answer in private", "ja": "知られずに答える", "zh": "私密作答"}
+TITLES = {"en": "Answer in private", "ja": "答えを知られずに回答する", "zh": "私密作答"}
 
 
 def answer_everything(page: Page) -> None:
@@ -94,7 +94,7 @@ def test_each_kind_is_answered_seen_and_counted(open_page: OpenPage, shown: Show
     assert newest(shown, "word")[:8] == [(group >> i) & 1 for i in range(8)]
     assert newest(shown, "habits") == drawn["habits"]
     expect(page.locator("#total")).to_have_text(
-        "epsilon 6.1 of the 6.1 that this collection may cost you at most"
+        "epsilon 6.1, of a limit of 6.1 for this collection"
     )
     page.reload()
     for id in shown.entry.questions:
@@ -116,6 +116,7 @@ def test_a_second_answer_in_another_tab_is_refused(open_page: OpenPage, shown: S
     before = counts(shown)
     other.locator("#go").click()
     expect(other.get_by_role("alert")).to_have_text(
+        "A limit that this device keeps would be exceeded. Nothing was sent."
         "Question 'health' takes at most 1 report of a person; got 1 already."
     )
     assert state_of(other, "health") == "full"
@@ -143,7 +144,7 @@ def test_reports_wait_on_the_device_and_arrive_once(open_page: OpenPage, shown: 
     page.unroute("**/v1/reports")
     page.reload()
     health = page.locator("[data-question=health]")
-    expect(health).to_contain_text("This device does not remember what you answered")
+    expect(health).to_contain_text("This device does not keep your answer")
     expect(health.locator(".own")).to_have_count(0)
     assert tiles(page, "health") == bits
     page.get_by_role("button", name="Send this report").click()
@@ -232,7 +233,7 @@ def test_without_scripts_nothing_is_promised(open_page: OpenPage, shown: Showcas
 def test_an_insecure_connection_is_refused(open_page: OpenPage, shown: Showcase) -> None:
     page = open_page(allowed="Cross-Origin-Opener-Policy")
     page.goto(shown.answer_url.replace("127.0.0.1", "elsewhere.test"))
-    expect(page.get_by_role("alert")).to_contain_text("Open this page by https.")
+    expect(page.get_by_role("alert")).to_contain_text("Open this page with https.")
     expect(page.locator("#go")).to_have_count(0)
 
 
@@ -299,7 +300,7 @@ def test_permanent_noise_and_spending_survive_a_reload(
         page.get_by_role("button", name="Send this report").click()
         expect(page.locator(".card.sent")).to_have_count(1)
         reports.append(store.newest_reports(entry, "word", 1)[0])
-        spent.append(float(page.locator("#total").inner_text().split()[1]))
+        spent.append(float(page.locator("#total").inner_text().split()[1].rstrip(",")))
         page.reload()
         expect(page.locator(".card").first).to_be_visible()
     bits = np.unpackbits(np.array(reports)[:, 1:], axis=1)
@@ -337,7 +338,7 @@ def test_only_invited_people_may_answer(open_page: OpenPage, tmp_path: Path) -> 
         stranger.get_by_label("yes").check()
         stranger.locator("#go").click()
         expect(stranger.get_by_role("alert")).to_contain_text(
-            "Give the invitation that you were sent."
+            "Enter the invitation that you received."
         )
         assert state_of(stranger, "vote") == "open"
         page = open_page()
@@ -410,13 +411,13 @@ def test_what_was_sent_is_taken_back(
     assert len(store.newest_reports(entry, "first", 9)) == 1
     spent = page.locator("#total").inner_text()
     page.reload()
-    page.get_by_role("button", name="Take back my report").click()
-    expect(page.locator("#back")).to_contain_text("exported or published before cannot be reached")
-    page.get_by_role("button", name="Leave it as it is").click()
+    page.get_by_role("button", name="Withdraw my report").click()
+    expect(page.locator("#back")).to_contain_text("exports and publications cannot be withdrawn")
+    page.get_by_role("button", name="Cancel").click()
     assert len(store.newest_reports(entry, "first", 9)) == 1
-    page.get_by_role("button", name="Take back my report").click()
-    page.get_by_role("button", name="Yes, take it back").click()
-    expect(page.locator("#status")).to_contain_text("has been taken back")
+    page.get_by_role("button", name="Withdraw my report").click()
+    page.get_by_role("button", name="Yes, withdraw it").click()
+    expect(page.locator("#status")).to_contain_text("has been withdrawn")
     assert len(store.newest_reports(entry, "first", 9)) == 0
     store.summarize()
     assert store.summary(entry, "first").reports == 0
@@ -526,7 +527,7 @@ def test_a_set_is_ticked_up_to_its_cap_and_more_is_told(
         for place in (1, 3):
             ticks.nth(place).check()
         page.locator("#go").click()
-        expect(page.locator(".told")).to_contain_text("more than 2")
+        expect(page.locator(".note")).to_contain_text("more than 2")
         own = page.locator(".bittable tr.own th")
         expect(own).to_have_count(3)
         assert [text.split()[0] for text in own.all_inner_texts()] == ["bus", "bicycle", "train"]

@@ -58,7 +58,7 @@ def test_only_the_drawn_one_is_asked_and_it_stays(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("starts", "said"), [(2, "That day has not come."), (-9, "That day is over")]
+    ("starts", "said"), [(2, "That day has not come yet."), (-9, "That day is over")]
 )
 def test_another_day_takes_no_answer(
     open_page: OpenPage, tmp_path: Path, starts: int, said: str

@@ -16,7 +16,7 @@ from tests.browser.test_answer import state_of
 from tests.issuers import invite, issuing
 
 HINTS = {
-    "en": "Your invitation is shown to the issuer alone",
+    "en": "Your invitation is shown only to the issuer",
     "ja": "招待コードは発行者にだけ示されます",
     "zh": "您的邀请码只出示给签发方",
 }
@@ -36,7 +36,7 @@ def test_a_person_enrols_with_the_issuer_and_answers(
             stranger.goto(f"{url}/answer")
             stranger.get_by_label("red").check()
             stranger.locator("#go").click()
-            told = "Give the invitation that you were sent."
+            told = "Enter the invitation that you received."
             expect(stranger.get_by_role("alert")).to_contain_text(told)
             assert state_of(stranger, "colour") == "open"
             page, requests = open_page(), list[Request]()

@@ -50,11 +50,11 @@ def test_the_limit_is_what_the_series_may_cost(open_page: OpenPage, tmp_path: Pa
         page = open_page()
         page.goto(f"{url}/answer")
         expect(page.locator("#total")).to_have_text(
-            "Nothing yet, of the epsilon 1.5 that this collection may cost you at most."
+            "Nothing yet. The limit for this collection is epsilon 1.5."
         )
         send_vote(page)
         expect(page.locator("#total")).to_have_text(
-            "epsilon 1 of the 1.5 that this collection may cost you at most"
+            "epsilon 1, of a limit of 1.5 for this collection"
         )
         # Nothing is offered that the ledger would refuse, and whoever comes back is told why.
         expect(page.get_by_role("button", name="Answer again")).to_have_count(0)

@@ -82,7 +82,9 @@ def test_a_page_names_the_turn_and_refuses_a_second_answer_in_it(
             expect(page.get_by_role("status")).to_contain_text("Thank you.")
             page.reload()
         problem = page.locator("#problem")
-        expect(problem).to_contain_text("has answered this question in the present turn already")
+        expect(problem).to_contain_text(
+            "has already answered this question in the current time slot"
+        )
         expect(problem).to_contain_text("the next turn begins at")
         turn = int(time.time() // (8760 * 3600))
         assert [request.url for request in posted if request.method == "POST"] == [

@@ -51,7 +51,7 @@ def test_a_phone_shows_one_question_a_screen(open_page: OpenPage, tmp_path: Path
         page.get_by_label("blue").check()
         page.locator("#go").click()
         page.get_by_role("button", name="Send this report").click()
-        expect(page.locator("#hint")).to_contain_text("That was everything")
+        expect(page.locator("#hint")).to_contain_text("That was the last question")
 
 
 def test_a_mistake_keeps_its_screen_and_a_wider_window_has_them_all(
@@ -86,7 +86,7 @@ def test_chance_is_said_beside_the_bits(open_page: OpenPage, tmp_path: Path, kno
         expect(page.locator(".coins")).to_contain_text("is 1 with 50%, each other bit with 25%")
         if not known:
             page.reload()
-        page.get_by_text("Who else could have sent this?").click()
+        page.get_by_text("Who else could have sent this report?").click()
         who = page.locator(".who")
         expect(who).to_contain_text("from no answer more than 3 times as often as from another")
         bits = dict(zip(colours, page.locator(".bit:not(.stays)").all_inner_texts(), strict=True))
@@ -98,10 +98,10 @@ def test_chance_is_said_beside_the_bits(open_page: OpenPage, tmp_path: Path, kno
             own = bits.pop("green")
             more = "As often as" if own == "1" else "3 times as often as"
             less = "As often as" if own == "0" else "33.3% as often as"
-            said = {"1": f"{more} from yours", "0": f"{less} from yours"}
+            said = {"1": f"{more} your answer", "0": f"{less} your answer"}
         else:
-            rare = "33.3% as often as from those" if "1" in bits.values() else "Most often from"
-            said = {"1": "Most often from", "0": rare}
+            rare = "33.3% as often as those" if "1" in bits.values() else "Most often"
+            said = {"1": "Most often", "0": rare}
         expected: dict[str, list[str]] = {}
         for colour, bit in bits.items():
             expected.setdefault(said[bit], []).append(colour)

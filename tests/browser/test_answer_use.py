@@ -75,7 +75,9 @@ def test_a_word_of_another_length_is_told_that_nobody_learns_of_it(
         field.fill("🙂ab")
         expect(hint).to_contain_text("A word of 3 characters")
         field.fill("abcd")
-        expect(hint).to_contain_text("Words here have 3 characters. Another one can be sent")
+        expect(hint).to_contain_text(
+            "Words here have 3 characters. A word of another length is counted"
+        )
         page.locator("[data-question=any] input").fill("abcd")
         expect(page.locator("#q-any-hint")).to_contain_text("Your word; upper")
         page.locator("#go").click()
@@ -187,7 +189,7 @@ def test_a_browser_that_keeps_nothing_says_so(open_page: OpenPage, tmp_path: Pat
         page = open_page()
         page.add_init_script("Object.defineProperty(window, 'indexedDB', { value: undefined })")
         page.goto(url)
-        expect(page.locator("#problem")).to_contain_text("lets the page keep nothing")
+        expect(page.locator("#problem")).to_contain_text("does not let the page store anything")
 
 
 PERMANENT = {"name": "basic-rappor", "f": 0.25, "p": 0.35, "q": 0.65}
@@ -207,7 +209,7 @@ def test_an_answer_is_tried_twenty_times_and_nothing_leaves(
         page.on("request", lambda request: sent.append(request.method))
         page.goto(url)
         page.get_by_role("button", name="Try it twenty times").click()
-        expect(page.locator("#q-one-wrong")).to_have_text("Answer a question to go on")
+        expect(page.locator("#q-one-wrong")).to_have_text("Answer a question to continue")
         page.get_by_label("no", exact=True).check()
         page.get_by_role("button", name="Try it twenty times").click()
         first = page.locator(".rehearsal tbody tr").first

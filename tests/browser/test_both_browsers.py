@@ -215,7 +215,7 @@ def test_a_browser_that_keeps_nothing_and_a_collector_that_is_away(
         tab = people.new()
         tab.before("() => Object.defineProperty(window, 'indexedDB', { value: undefined })")
         tab.go(url)
-        tab.see("#problem", "lets the page keep nothing")
+        tab.see("#problem", "does not let the page store anything")
         tab = people.new()
         tab.before(
             "() => { const real = fetch; window.fetch = (where, ...more) => window.away"

@@ -295,15 +295,15 @@ def test_how_the_answers_moved(open_page: OpenPage) -> None:
     with showcase({1: 400, 2: 400, 3: 400, 4: 400}, seed=3) as several:
         page = signed_in(open_page, several, allowed="status of 422")
         expect(chart(page, "moved")).to_have_count(0)
-        page.get_by_text("How the answers moved").click()
+        page.get_by_text("Trend").click()
         expect(chart(page, "moved")).to_be_visible()
         changes = page.locator("#changes tbody tr")
         assert changes.count() >= 3
-        expect(page.locator("#changes")).to_contain_text("having been looked for on every day")
+        expect(page.locator("#changes")).to_contain_text("adjusted for searching every day")
         page.get_by_text("Compare two periods").click()
         page.get_by_role("button", name="Compare").click()
         expect(page.locator("#compared tbody tr")).to_have_count(changes.count())
-        expect(page.locator("#compared")).to_contain_text("All at once: chi-squared")
+        expect(page.locator("#compared")).to_contain_text("Omnibus test: chi-squared")
         page.get_by_label("Second from").fill("2020-01-01")
         page.get_by_label("until").fill("2020-01-02")
         page.get_by_role("button", name="Compare").click()

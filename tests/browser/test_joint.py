@@ -49,7 +49,7 @@ def test_both_parts_are_answered_and_the_page_says_what_was_drawn(
             page = open_page()
             page.goto(f"{url}/answer")
             card = page.locator("[data-question=habits]")
-            expect(card).to_contain_text("Chance decides, whatever you answer")
+            expect(card).to_contain_text("The report is about some of these answers together")
             card.get_by_label("yes", exact=True).check()
             expect(page.locator("#go")).to_be_disabled()
             card.get_by_label("often", exact=True).check()

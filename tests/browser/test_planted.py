@@ -91,13 +91,13 @@ def test_answers_outside_are_taken_and_told_and_nothing_repeats_them(
         pairs.get_by_label(f"How much: {key}").fill(str(NUMBER))
     page.get_by_role("button", name="Add noise to my 3 answers").click()
     clipped = "What lies outside 0 to 9 was taken as the nearest end, and noise was added to that."
-    expect(page.locator("[data-question=number] .told")).to_have_text([clipped])
+    expect(page.locator("[data-question=number] .note")).to_have_text([clipped])
     over = "You gave more than 1 of these. The report draws from all of them, which is as private."
-    expect(pairs.locator(".told")).to_have_text([clipped, over])
-    expect(page.locator("[data-question=word] .told")).to_have_count(0)
+    expect(pairs.locator(".note")).to_have_text([clipped, over])
+    expect(page.locator("[data-question=word] .note")).to_have_count(0)
     for language in ("ja", "zh"):
         page.locator(f"#languages a[hreflang={language}]").click()
-        expect(page.locator("[data-question=number] .told")).to_contain_text("9")
+        expect(page.locator("[data-question=number] .note")).to_contain_text("9")
     # At once, while the other may still be loading: the last that was chosen is what stays.
     page.locator("#languages a[hreflang=en]").click()
     expect(page.locator("h1")).to_have_text("Answer in private")
@@ -136,7 +136,7 @@ def test_a_bug_of_the_page_is_told_without_its_message(open_page: OpenPage, url:
     )
     page.locator("#go").click()
     expect(page.locator("#problem .notice")).to_have_text(
-        "Something is not right, and nothing was sent."
+        "Something went wrong, and nothing was sent."
     )
     assert len(noises) == 1
     assert "TypeError" in noises[0]

@@ -298,20 +298,20 @@ def _planning(held: Collaborators) -> None:
 
 def _simulating(held: Collaborators) -> None:
     held.stand("rumor.kinds.base:Kind.simulate")
-    held.spy("rumor.core.answer_table:Table.open")
+    held.spy("rumor.core.answer_table:AnswerTable.open")
     held.stand("rumor.kinds.word_lists:default_cache", "a cache")
     held.stand("rumor.kinds.base:Kind.check_accepts_candidates")
 
 
 def _privatizing(held: Collaborators) -> None:
-    missing = SimpleNamespace(rows=0, said=lambda: None)
+    missing = SimpleNamespace(affected_rows=0, sentence=lambda: None)
     made = SimpleNamespace(reports=3, missing=missing)
     held.stand(
         "rumor.contract.privatize:privatize_questions",
         lambda contract, source, outs, **rest: dict.fromkeys(outs, made),
     )
     held.spy("rumor.contract.privatize:group_sizes")
-    held.spy("rumor.core.answer_table:Table.open")
+    held.spy("rumor.core.answer_table:AnswerTable.open")
 
 
 def _demonstrating(held: Collaborators) -> None:
@@ -393,8 +393,8 @@ def _attacking(held: Collaborators) -> None:
 
 
 def _suspecting(held: Collaborators) -> None:
-    held.spy("rumor.mechanisms.poisoning:fake_clients")
-    held.spy("rumor.mechanisms.poisoning:FakeClients.among")
+    held.spy("rumor.mechanisms.poisoning:bound_poisoning")
+    held.spy("rumor.mechanisms.poisoning:PoisoningBound.for_clients")
     held.spy("rumor.privacy.integrity:co_support")
     held.spy("rumor.privacy.integrity:bit_counts")
 
@@ -852,7 +852,8 @@ SCENES: dict[str, Scene] = {
             "--question": "medicine",
             "--method": "em",
             "--option": "eta=1 --option norm=sum",
-            "--detection-level": "0.1",
+            "--fdr": "0.1",
+            "--explain": "",
             "--counts": "",
             "--by": "country",
             "--weights": "weights.csv",
@@ -1029,8 +1030,8 @@ SCENES: dict[str, Scene] = {
         },
         _attacking,
     ),
-    "liars": Scene(
-        "liars",
+    "poisoning": Scene(
+        "poisoning",
         {"collection": _TABLES, "reports": "more.parquet"},
         {
             "collection": "other.toml",
@@ -1042,10 +1043,10 @@ SCENES: dict[str, Scene] = {
         },
         _suspecting,
     ),
-    "liars of many": Scene(
-        "liars",
+    "poisoning by many reports": Scene(
+        "poisoning",
         {"collection": _TABLES, "reports": "reports.parquet"},
-        {"--most": "1000"},
+        {"--max-reports": "1000"},
         _suspecting,
     ),
     "papers": Scene(

@@ -12,7 +12,7 @@ import typer
 from typer.main import get_command
 
 from rumor.cli import main
-from rumor.cli.app import GROUPS, app
+from rumor.cli.app import GROUPS, OLD_COMMANDS, app
 from rumor.cli.options import grouped
 from rumor.kinds import KINDS
 
@@ -82,6 +82,20 @@ def test_the_commands_are_in_groups(capsys: pytest.CaptureFixture[str]) -> None:
     starts = {line.index(line.split()[1]) for line in text.partition("Ask:")[2].splitlines()
               if re.match(r"  [a-z]+  ", line)}  # fmt: skip
     assert len(starts) == 1, "what commands do stands in one column, whatever the group"
+
+
+def test_an_old_command_name_warns_and_works(capsys: pytest.CaptureFixture[str]) -> None:
+    assert OLD_COMMANDS
+    assert not OLD_COMMANDS.keys() & COMMANDS.keys()
+    for old, new in OLD_COMMANDS.items():
+        assert main([new, "--help"]) == 0
+        wanted, quiet = capsys.readouterr()
+        assert main([old, "--help"]) == 0
+        found, warning = capsys.readouterr()
+        assert quiet == ""
+        sentence = f"WARNING: `{old}` is now `{new}`; the old name works until version 2.\n"
+        assert warning == sentence
+        assert found == wanted.replace(f"Usage: rumor {new}", f"Usage: rumor {old}", 1)
 
 
 # What parsers call the types of values: of no use to whoever reads help.

@@ -66,7 +66,7 @@ REFUSED = {
     f"estimate {PAIR} --weights weights.csv --method em": "weighted estimates are unbiased ones",
     f"estimate {PAIR} --weights weights.csv --option a=1": "weighted estimates are unbiased ones",
     f"estimate {PAIR} --weights weights.csv --save-summary s": "weighted estimates are unbiased",
-    f"estimate {PAIR} --detection-level 0.1 --option level=0.2": "is the option level; got both",
+    f"estimate {PAIR} --fdr 0.1 --option level=0.2": "is the option level; got both",
     f"estimate {PAIR} --weights weights.csv --counts": "weighed by their reports; got --counts",
     f"estimate {PAIR} --linked other.parquet": "--linked and --on go together",
     f"estimate {PAIR} --on person": "--linked and --on go together",
@@ -129,7 +129,7 @@ REFUSED = {
         f"estimate {PAIR} --linked b --on c {more}": f"got {more.split()[0]} beside it"
         for more in (
             "--question q", "--counts", "--by b", "--weights weights.csv", "--distinct-ids",
-            "--engine spark", "--master m", "--candidates words.txt", "--detection-level 0.1",
+            "--engine spark", "--master m", "--candidates words.txt", "--fdr 0.1",
             "--option a=1", "--assume smooth", "--save-summary s",
         )
     },

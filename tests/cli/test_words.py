@@ -78,7 +78,7 @@ def test_json_strata_and_the_level(work: Path, capsys: Outputs) -> None:
     privatized()
     capsys.readouterr()
     listed = ("--candidates", "list.txt", "--json")
-    assert rumor("estimate", "words.toml", "r.parquet", *listed, "--detection-level", "0.2") == 0
+    assert rumor("estimate", "words.toml", "r.parquet", *listed, "--fdr", "0.2") == 0
     found = json.loads(capsys.readouterr().out)
     assert found["detection_level"] == 0.2
     assert found["candidates"] == 63
@@ -95,7 +95,7 @@ def test_when_nothing_is_found_everything_is_still_written(work: Path, capsys: O
     Path("wrong.txt").write_text("\n".join(f"wrong {i}" for i in range(30)))
     listed = ("--candidates", "wrong.txt", "--csv", "o.csv", "--plot", "o.svg")
     capsys.readouterr()
-    assert rumor("estimate", "words.toml", "r.parquet", *listed, "--detection-level", "1e-9") == 0
+    assert rumor("estimate", "words.toml", "r.parquet", *listed, "--fdr", "1e-9") == 0
     assert "no candidate was detected" in capsys.readouterr().out
     assert Path("o.csv").read_text().startswith("value,frequency,low,high")
 

@@ -65,7 +65,7 @@ def test_a_full_disk_refuses_and_recovers(tmp_path: Path) -> None:
             import time; time.sleep(1.1)
             assert call(url, "/healthz").status == 200
         again = open_store(f"sqlite:///{sys.argv[1]}/store.db")
-        assert len(stored(again, again.registered()[0], "many")) == 1000 * (taken + 2)
+        assert len(stored(again, again.collections()[0], "many")) == 1000 * (taken + 2)
         again.close()
     """
     done = subprocess.run(

@@ -254,14 +254,14 @@ def test_rows_without_a_checksum_get_one_in_postgresql(postgres: Any) -> None:
 @given(st.binary(min_size=17, max_size=40), st.data())
 def test_any_one_byte_that_changes_is_noticed(row: bytes, data: st.DataObject) -> None:
     whole = np.frombuffer(row, np.uint8).reshape(1, -1)
-    flat = bytearray(checksums.sealed(3, 20_000, whole).tobytes())
-    assert checksums.opened(3, 20_000, bytes(flat), len(row)).tobytes() == row
+    flat = bytearray(checksums.seal_rows(3, 20_000, whole).tobytes())
+    assert checksums.open_rows(3, 20_000, bytes(flat), len(row)).tobytes() == row
     at = data.draw(st.integers(0, len(flat) - 1))
     flat[at] ^= data.draw(st.integers(1, 255))
     with pytest.raises(StoreUnavailableError, match="do not fit their checksums"):
-        checksums.opened(3, 20_000, bytes(flat), len(row))
+        checksums.open_rows(3, 20_000, bytes(flat), len(row))
     with pytest.raises(StoreDamagedError):
-        checksums.opened(4, 20_000, checksums.sealed(3, 20_000, whole).tobytes(), len(row))
+        checksums.open_rows(4, 20_000, checksums.seal_rows(3, 20_000, whole).tobytes(), len(row))
 
 
 class TestRepair:

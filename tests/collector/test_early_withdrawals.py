@@ -199,7 +199,7 @@ class TestTheWorstCase:
                 if down[0]:
                     raise Unreachable("gone")
                 accepted_turn(turn_hours, None if turn is None else str(turn))
-                batches, bad = gateway.opened(entry, contract.questions[0], envelopes, turn)
+                batches, bad = gateway.open_envelopes(entry, contract.questions[0], envelopes, turn)
                 taken = [each for each in store.write(batches) if isinstance(each, BatchAccepted)]
                 new.append(sum(each.new for each in taken))
                 assert len(taken) == len(batches)

@@ -115,7 +115,7 @@ def test_an_issuer_that_is_killed_signs_the_same_again(
     KEYS.save(keys)
     url, codes = f"sqlite:///{tmp_path / 'issuer.db'}", tmp_path / "codes.txt"
     assert run("invite", str(file), "-n", "2", "-o", str(codes), "--store", url) == 0
-    assert "2 people are invited in all" in capsys.readouterr().out
+    assert "2 people are invited in total" in capsys.readouterr().out
     assert stat.S_IMODE(codes.stat().st_mode) == 0o600
     code, another = codes.read_text().split()
     command = ["issue", "serve", "--keys", str(keys)]

@@ -38,7 +38,7 @@ def test_ids_days_and_counts_stay(capsys: Outputs) -> None:
     capsys.readouterr()
     code, said = run(capsys, "import", "in", "--collection", "c.toml", "--store", "sqlite:///s.db")
     assert code == 0
-    assert "400 reports of 'Survey' from 'in' (400 counted in all)" in said
+    assert "400 reports of 'Survey' from 'in' (400 counted in total)" in said
     assert "no place for kept columns: sea" in said
     assert main(["export", "out", "--store", "sqlite:///s.db"]) == 0
     for id in ("a", "b"):

@@ -409,7 +409,7 @@ class TestSurroundings:
 
         for ping, status in ((refusing, 503), (embedded.store.ping, 200)):
             monkeypatch.setattr(embedded.store, "ping", ping)
-            embedded.service._pulse._felt = -1e9  # it is asked once a second
+            embedded.service._store_health._felt = -1e9  # it is asked once a second
             assert call(embedded.url, "/healthz").status == status
 
     def test_a_commit_that_failed_counts_as_ill_for_a_while(self, embedded: Running) -> None:

@@ -27,7 +27,7 @@ from rumor.collector.store.base import (
     open_store,
     sorted_by_id,
 )
-from rumor.collector.store.exactly_once import joined, settle
+from rumor.collector.store.exactly_once import resolve_batches, rows_by_question
 from rumor.collector.store.sql import SqlStore
 from rumor.collector.store.tables import Run
 from rumor.mechanisms.summary import Summary
@@ -104,21 +104,25 @@ class TestExactlyOnce:
         """A device that mixed up its questions hears of it; nothing is quietly dropped."""
         row = np.array([[1] * 16 + [2]], np.uint8)
         known = {bytes(row[0, :16]): (7, bytes(row[0, 16:]))}
-        assert settle([ReportBatch(8, row)], known, set())[0] == [IdConflict((0,))]
-        assert settle([ReportBatch(7, row), ReportBatch(8, row)], {}, set())[0] == [
+        assert resolve_batches([ReportBatch(8, row)], known, set())[0] == [IdConflict((0,))]
+        assert resolve_batches([ReportBatch(7, row), ReportBatch(8, row)], {}, set())[0] == [
             BatchAccepted(1, 0),
             IdConflict((0,)),
         ]
         # Deleted since: the id alone is a duplicate, of its own question.
         spent: dict[bytes, tuple[int, bytes | None]] = {bytes(row[0, :16]): (7, None)}
-        outcomes, fresh = settle([ReportBatch(7, row), ReportBatch(8, row)], spent, set())
+        outcomes, fresh = resolve_batches([ReportBatch(7, row), ReportBatch(8, row)], spent, set())
         assert outcomes == [BatchAccepted(0, 1), IdConflict((0,))]
         assert sum(map(len, fresh.values())) == 0
 
     def test_questions_are_written_in_the_order_of_their_numbers(self) -> None:
         """Or two collectors with the same reports would wait for each other in a circle."""
         row = np.zeros((1, 17), np.uint8)
-        assert list(joined([ReportBatch(number, row) for number in (8, 7, 9)])) == [7, 8, 9]
+        assert list(rows_by_question([ReportBatch(number, row) for number in (8, 7, 9)])) == [
+            7,
+            8,
+            9,
+        ]
 
     def test_processes_that_write_the_same_reports_at_once_count_them_once(
         self, store: Store, store_url: str
@@ -172,7 +176,9 @@ class TestExactlyOnce:
             for items in batches
         ]
         known = {bytes([0] * 16): (7, bytes([0]))}
-        outcomes, fresh = settle([ReportBatch(7, part) for part in given_rows], known, set())
+        outcomes, fresh = resolve_batches(
+            [ReportBatch(7, part) for part in given_rows], known, set()
+        )
         assert outcomes == expected
         inserted = {int(row[0]): int(row[16]) for part in fresh.values() for row in part}
         assert inserted == {id: bit for id, bit in used.items() if id != 0}

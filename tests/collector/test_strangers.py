@@ -176,8 +176,8 @@ def check_failing(
     write = None if written is None else written._write
     for name, trouble in TROUBLES.items():
         failing = Failing(trouble)
-        service.store = service._pulse._store = failing
-        service._pulse._felt = -1e9
+        service.store = service._store_health._store = failing
+        service._store_health._felt = -1e9
         if written is not None:
             written._write = failing.write
         # What was known a moment ago still serves, so one round is enough for all.
@@ -186,7 +186,7 @@ def check_failing(
         statuses = check_answers(url, requests, secrets)
         failed = 503 if name in ("unavailable", "damaged") else 500
         assert failed in statuses, name
-    service.store = service._pulse._store = real
+    service.store = service._store_health._store = real
     if written is not None:
         written._write = write
 

@@ -285,8 +285,11 @@ class TestDevice:
             command = ["withdraw", url, "--state-dir", mine]
             assert main([*command, "many"]) == 0
             said = capsys.readouterr().out
-            assert "1 withdrawn, 0 not there, 0 left; epsilon 3 stays spent" in said
-            assert "beyond reach" in said
+            assert (
+                "1 report withdrawn, 0 not found, 0 still to withdraw. Epsilon 3 remains spent"
+                in said
+            )
+            assert "cannot be withdrawn" in said
             assert main([*command, "--json"]) == 0
             found = json.loads(capsys.readouterr().out)
             assert (found["withdrawn"], found["absent"], found["left"]) == (2, 0, 0)

@@ -44,7 +44,7 @@ NO_VERBS = {
     "audit": "it reads a contract alone",
     "account": "it reads a contract alone",
     "attack": "it reads a contract alone",
-    "liars": "it reads a contract alone",
+    "poisoning": "it reads a contract alone",
     "papers": "tests/papers",
 }
 """Commands that are no verb of the matrix, and why."""

@@ -45,7 +45,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         "--help",
     ),
     # tests/engines and tests/cli
-    "estimate": ("--option", "--detection-level", "--counts", "--linked", "--on", "--share"),
+    "estimate": ("--option", "--fdr", "--counts", "--linked", "--on", "--share"),
     "compare": ("--against", "--other"),
     "combine": ("--chosen",),
     "trend": ("--every",),

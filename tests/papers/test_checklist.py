@@ -12,7 +12,7 @@ import pytest
 
 from rumor.cli import main
 from rumor.papers import DOCUMENTS
-from rumor.papers.checklist import items, rows, said
+from rumor.papers.checklist import items, items_sentence, rows
 from rumor.papers.model import ChecklistItem
 
 ITEMS = list(items())
@@ -62,7 +62,7 @@ def test_the_command_prints_the_checklist(capsys: pytest.CaptureFixture[str]) ->
     text = capsys.readouterr().out
     for number, what, says, command in rows():
         assert f"  {what}: {says}\n    {command}\n" in text, (number, what)
-    assert text.endswith(f"{said()}\n")
+    assert text.endswith(f"{items_sentence()}\n")
     assert main(["papers", "checklist", "css2020", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)["items"]
     own = [entry for _, name, entry in ITEMS if name == "css2020"]

@@ -23,7 +23,7 @@ from rumor.papers.model import (
     TrialMean,
     Verdict,
 )
-from rumor.papers.render import UNRESOLVED, blocks, counts, in_short, said
+from rumor.papers.render import UNRESOLVED, blocks, counts, counts_sentence, in_short
 from rumor.papers.runner import as_text, committed, measure, results, run
 
 REFRESH = "run `make pages`, and look at what changed"
@@ -283,7 +283,10 @@ def test_few_trials_are_told_apart_from_no_explanation() -> None:
     assert (number["few trials"], number["without explanation"]) == (1, 1)
     assert (number["explained"], number["unresolved"]) == (1, 1)
     assert number["published"] == sum(number.values()) - number["published"]
-    assert "1 differ in this run of few trials and are reproduced by the full one" in said(number)
+    assert (
+        "1 differ in this run of few trials and are reproduced by the full one"
+        in counts_sentence(number)
+    )
     assert counts(verdicts)["without explanation"] == 2
 
 

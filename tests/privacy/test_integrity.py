@@ -267,7 +267,7 @@ def test_the_command_looks_for_liars(tmp_path: Path, capsys: pytest.CaptureFixtu
         rows = rows[np.random.default_rng(1).permutation(len(rows))]
         with write_reports(tmp_path / f"{name}.parquet", collection, question) as writer:
             writer.write(rows, DAY)
-    command = ["liars", "examples/survey.toml", "--seed", "1"]
+    command = ["poisoning", "examples/survey.toml", "--seed", "1"]
     assert main([*command, str(tmp_path / "honest.parquet"), "--fakes", "60"]) == 0
     text = capsys.readouterr().out
     assert "medicine: 6,000 reports; poisoning bound: 60 fake reports can raise the" in text

@@ -1,4 +1,4 @@
-"""What the commands of an analyst share: how reports are counted, what is shown and written."""
+"""Options that the analyst's commands share: counted reports and written files."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ DifferentPeople = Annotated[
 
 @dataclass(frozen=True)
 class CountingOptions:
-    """Which reports are counted, and where."""
+    """Options that select the reports to count, and the engine."""
 
     days: DayRange = field(default_factory=DayRange)
     distinct_ids: DistinctIds = False
@@ -50,7 +50,7 @@ class CountingOptions:
 
     @contextmanager
     def counting(self) -> Iterator[Counting]:
-        """The same for engines, with a bar while it runs."""
+        """Yield a `Counting` with the engine and the days of these options; show a progress bar."""
         from rumor.analysis.compare.method import Counting
 
         window = self.days.window()
@@ -85,7 +85,7 @@ class _RestartableEngine:
 
 @dataclass(frozen=True)
 class OutputFiles:
-    """Files that are written, and how the rest is printed."""
+    """Options for the written files and the printed result."""
 
     plot: Plot = None
     csv: str | None = opt("--csv FILE", "Write the rows as CSV too.")
@@ -113,7 +113,7 @@ class OutputFiles:
             print(result.table(view))
 
 
-def weighed(
+def print_weighted(
     collection: str,
     reports: str,
     question: str | None,
@@ -124,7 +124,7 @@ def weighed(
     written: EstimateFiles,
     as_json: bool,
 ) -> None:
-    """`rumor estimate --weights`: groups weighted to a population."""
+    """Print the estimate of `rumor estimate --weights`: groups weighted to a population."""
     from rumor.analysis.combine.method import weigh_reports
     from rumor.analysis.compare.method import ReportSelection
     from rumor.core.errors import InputError

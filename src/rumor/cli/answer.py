@@ -45,7 +45,7 @@ MaxEpsilon = Annotated[
 
 @dataclass(frozen=True)
 class AnswerTerms:
-    """On what terms the person takes part."""
+    """Options for taking part: consent and invitation."""
 
     digest: str | None = opt("--digest HEX", "Answer only a contract with this digest.")
     invitation: str | None = opt(
@@ -78,7 +78,7 @@ def answer(
     machine draws them at first and keeps them: only these are asked, on that day.
 
     Pairs of a key and a number are typed KEY:NUMBER, with commas between them. A number
-    outside its range is taken as the nearest end, and you are told.
+    outside its range is replaced by the nearest end, with a note.
 
     What cannot be sent is kept and goes out with the next call (exit status 1 says so).
 
@@ -139,7 +139,7 @@ def answer(
 
 
 def _agreed(agree: bool, change: CeilingIncrease) -> bool:
-    """Whether the person agrees: said beforehand, or asked on the terminal."""
+    """Return whether the respondent agrees: by --agree, or asked on the terminal."""
     if agree or not sys.stdin.isatty():
         return agree
     print(f"{change.in_words()} [y/N] ", end="", file=sys.stderr, flush=True)
@@ -147,7 +147,7 @@ def _agreed(agree: bool, change: CeilingIncrease) -> bool:
 
 
 def _piped(named: Sequence[str]) -> str | None:
-    """What stands in the standard input, where that holds all answers; None where it does not."""
+    """Return the standard input as text; None if questions are `named` or it is a terminal."""
     reconfigure = getattr(sys.stdin, "reconfigure", None)
     if reconfigure is not None:
         reconfigure(errors="replace")  # every text is taken, however it is encoded
@@ -155,7 +155,7 @@ def _piped(named: Sequence[str]) -> str | None:
 
 
 def _answers(collection: Collection, named: Sequence[str], piped: str | None) -> dict[str, object]:
-    """The answers that are typed or read, by the questions' ids."""
+    """Return the answers that are typed or read, by the questions' ids."""
     if piped is not None:
         whole = piped.lstrip().startswith("{")
         return _from_json(piped) if whole else _from_lines(collection, piped)
@@ -168,7 +168,7 @@ def _answers(collection: Collection, named: Sequence[str], piped: str | None) ->
 
 
 def _named(collection: Collection, name: str) -> Question:
-    """A question by its id; a name that is none may be somebody's answer and is not shown."""
+    """Return the question `name`; an unknown name may be an answer, so the error hides it."""
     for question in collection.questions:
         if question.id == name:
             return question
@@ -207,7 +207,7 @@ def _hint(question: Question) -> str:
 
 
 def _line(question: Question) -> object:
-    """The next line of the standard input, as this question's answer."""
+    """Return the next line of the standard input, as this question's answer."""
     text = sys.stdin.readline()
     if not text:
         raise InputError(
@@ -224,7 +224,7 @@ def _typed(question: Question, text: str, place: str) -> object:
 
 
 def _from_lines(collection: Collection, text: str) -> dict[str, object]:
-    """Answers from lines QUESTION=VALUE."""
+    """Return answers from lines QUESTION=VALUE."""
     given: dict[str, object] = {}
     # Only a line feed ends a line: other breaks may be part of an answer.
     for number, line in enumerate(text.split("\n"), 1):
@@ -245,7 +245,7 @@ def _from_lines(collection: Collection, text: str) -> dict[str, object]:
 
 
 def _from_json(text: str) -> dict[str, object]:
-    """Answers from one JSON object, as Python takes them."""
+    """Return answers from one JSON object, as Python takes them."""
     try:
         given = json.loads(text, object_pairs_hook=_once, parse_int=_integer)
     except (ValueError, RecursionError):
@@ -259,7 +259,7 @@ def _from_json(text: str) -> dict[str, object]:
 
 
 def _integer(digits: str) -> int | float:
-    """An integer; as a double where Python would rather not read so many digits."""
+    """Return the integer of `digits`, as a float if Python refuses to read so long an integer."""
     return int(digits) if len(digits) < _MANY_DIGITS else float(digits)
 
 
@@ -270,6 +270,6 @@ def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def default_state_dir() -> Path:
-    """Where this user's state is kept, by the XDG convention."""
+    """Return the folder of this user's state, by the XDG convention."""
     home = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
     return Path(home) / "rumor"

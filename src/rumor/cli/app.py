@@ -23,13 +23,13 @@ from rumor.cli.help_text import CommandGroups
 from rumor.cli.init import init
 from rumor.cli.invite import invite
 from rumor.cli.issue import issue
-from rumor.cli.liars import liars
 from rumor.cli.merge import merge
 from rumor.cli.methods import MethodsInHelp
 from rumor.cli.modules import modules
 from rumor.cli.options import grouped
 from rumor.cli.papers import papers
 from rumor.cli.plan import plan
+from rumor.cli.poisoning import poisoning
 from rumor.cli.privatize import privatize
 from rumor.cli.regress import regress
 from rumor.cli.relay import key, relay
@@ -61,9 +61,13 @@ GROUPS: Mapping[str, Sequence[Callable[..., None]]] = {
         repair,
     ),
     "Estimate": (estimate, compare, regress, combine, trend, merge, advance),
-    "Check": (audit, account, attack, liars),
+    "Check": (audit, account, attack, poisoning),
     "Papers": (papers,),
 }
+
+
+# Old names of commands, which work until version 2.
+OLD_COMMANDS: Mapping[str, str] = {"liars": "poisoning"}
 
 
 def _name(command: Callable[..., None]) -> str:
@@ -72,6 +76,7 @@ def _name(command: Callable[..., None]) -> str:
 
 class _Commands(CommandGroups):
     groups: ClassVar = {title: [_name(one) for one in of] for title, of in GROUPS.items()}
+    old_names: ClassVar = OLD_COMMANDS
 
 
 app = typer.Typer(

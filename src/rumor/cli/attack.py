@@ -27,9 +27,9 @@ def attack(
 ) -> None:
     """Attack simulated respondents by averaging their reports.
 
-    Compares three devices that are asked up to 1,000 times: one that draws every report
-    afresh, one that sends its permanent bits as they are, and full RAPPOR. It shows how often
-    the person's word is guessed, and the exact epsilon that was spent.
+    Compares three devices that are asked up to 1,000 times: one that draws new noise
+    for every report, one that sends its permanent bits as they are, and full RAPPOR. It shows
+    how often the respondent's word is guessed, and the exact epsilon that was spent.
 
     \b
     Example:

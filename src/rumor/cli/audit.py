@@ -39,7 +39,7 @@ def audit(
 
     Exit status 1 says that it does not.
 
-    Two independent ways: the branches of the code are walked exactly, and a distinguishing
+    There are two independent tests: the branches of the code are enumerated, and a distinguishing
     game on sampled reports gives a lower bound on epsilon that holds with 99% confidence.
     Questions that are asked again are also judged by whole transcripts of devices.
 

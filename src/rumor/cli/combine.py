@@ -18,7 +18,7 @@ Sources = Annotated[
 
 @dataclass(frozen=True)
 class SourceWeights:
-    """What each source counts for."""
+    """Options that weight the sources."""
 
     chosen: bool = opt(
         "--chosen",

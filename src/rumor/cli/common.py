@@ -1,4 +1,4 @@
-"""What the commands share: their common options, progress, and how they print."""
+"""Helpers of all commands: dates, input and output checks, progress bars, JSON and warnings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rumor.core.errors import InputError, format_value
 
 
 def parse_day(name: str, text: str | None) -> datetime.date | None:
-    """A day written as YYYY-MM-DD."""
+    """Return a day written as YYYY-MM-DD."""
     if text is None:
         return None
     try:
@@ -30,9 +30,9 @@ def parse_day(name: str, text: str | None) -> datetime.date | None:
 
 
 def past_day(name: str, text: str | None) -> datetime.date | None:
-    """A day that has begun somewhere on earth."""
+    """Return a day that has begun somewhere on earth."""
     day = parse_day(name, text)
-    ahead = datetime.timedelta(hours=14)  # of the clocks that are furthest ahead of UTC
+    ahead = datetime.timedelta(hours=14)  # the clocks furthest ahead of UTC
     today = (datetime.datetime.now(datetime.UTC) + ahead).date()
     if day is not None and day > today:
         raise InputError(f"{name} must not lie in the future (after {today}); got {day}")
@@ -50,12 +50,12 @@ def keep_inputs(*inputs: str | None, **outputs: str | None) -> None:
 
 
 def print_json(data: Mapping[str, object]) -> None:
-    """One JSON object on the standard output."""
+    """Print `data` as one JSON object."""
     print(json.dumps(_plain(data), indent=2, allow_nan=False))
 
 
 def _plain(value: Any) -> Any:
-    """Data that JSON can hold: numpy's numbers as numbers, what is not finite as null."""
+    """Convert `value` for JSON: numpy's numbers to numbers, numbers that are not finite to null."""
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -68,7 +68,7 @@ def _plain(value: Any) -> Any:
 
 
 def warn(text: str) -> None:
-    """A loud line on the standard error."""
+    """Print a warning on the standard error."""
     print(f"WARNING: {text}", file=sys.stderr)
 
 
@@ -91,7 +91,7 @@ def ending_cleanly() -> Iterator[None]:
 
 @contextmanager
 def progress(doing: str) -> Iterator[Callable[[int, int | None], None]]:
-    """A bar on the standard error while something runs, if a person is watching.
+    """Yield a bar on the standard error while something runs, if a person is watching.
 
     Gives a function to be called with how much is done and how much there is (None: unknown).
     """
@@ -101,7 +101,7 @@ def progress(doing: str) -> Iterator[Callable[[int, int | None], None]]:
 
 @contextmanager
 def noted_progress(doing: str) -> Iterator[Callable[[int, int | None, str], None]]:
-    """As `progress`; the function takes a note too, which is shown beside the bar."""
+    """Yield a bar as `progress` does; its function also takes a note to show beside the bar."""
     if not sys.stderr.isatty():
         yield lambda done, total, note: None
         return
@@ -121,7 +121,10 @@ def noted_progress(doing: str) -> Iterator[Callable[[int, int | None, str], None
 def started_engine(
     name: str, master: str | None
 ) -> Iterator[tuple[Callable[[], Any], Callable[[int, int | None], None]]]:
-    """What starts an engine, and a bar while it counts, with what the engine says of itself."""
+    """Yield a function that starts the engine `name`, and one that moves a progress bar.
+
+    The bar shows the engine's own status beside the progress.
+    """
     from rumor.analysis.estimate import checked_engine, open_engine
 
     checked_engine(name)

@@ -15,7 +15,7 @@ B = Annotated[str | None, argument("B", "The other reports; differences are B mi
 
 @dataclass(frozen=True)
 class ComparedGroups:
-    """What is compared."""
+    """Options that choose the groups to compare."""
 
     by: str | None = opt(
         "--by COLUMN", "Compare the groups of a public column of A, or its days (day)."

@@ -77,7 +77,7 @@ def demo(
 
 
 def _relayed(people: int, seed: int | None, as_json: bool) -> None:
-    """The way through a relay, in three processes."""
+    """Run the demonstration with a relay: devices, relay and collector in three processes."""
     try:
         from rumor.demo.relaying import run
     except ImportError as problem:
@@ -93,7 +93,7 @@ def _relayed(people: int, seed: int | None, as_json: bool) -> None:
 
 
 def _served(people: int, seed: int | None) -> ServiceDemo | None:
-    """The same through a collector, or None where its packages are missing."""
+    """Run the demonstration through a collector; None if the server's packages are missing."""
     from rumor.demo.crowd import SHARES, demo_collection
 
     try:

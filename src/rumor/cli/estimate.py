@@ -78,46 +78,45 @@ SkipInvalid = Annotated[
 
 @dataclass(frozen=True)
 class EstimationOptions:
-    """How it is estimated: by which method, where, and with which words."""
+    """Options for the method, the engine and the candidates."""
 
     method: Method = "auto"
     option: MethodOptions = None
     engine: Engine = "local"
     master: Master = None
     candidates: Candidates = None
-    detection_level: float | None = opt(
-        "--detection-level SHARE",
-        "For text questions: how many of the words found may be false, on average "
-        "(by default 0.05).",
+    fdr: float | None = opt(
+        "--fdr --detection-level SHARE",
+        "The false discovery rate, for text questions (default: 0.05).",
     )
 
     assume: Assume = None
 
     def options(self) -> dict[str, Any]:
-        """The options of a method that are said here."""
+        """Return the options of a method that are said here."""
         found = read_options(self.option, self.assume)
-        if self.detection_level is not None:
+        if self.fdr is not None:
             if "level" in found:
-                raise InputError("--detection-level is the option level; got both")
-            found["level"] = self.detection_level
+                raise InputError("--fdr is the option level; got both")
+            found["level"] = self.fdr
         return found
 
 
 @dataclass(frozen=True)
 class DayRange:
-    """The days whose reports are counted."""
+    """Options for the days whose reports are counted."""
 
     first: str | None = opt("--from YYYY-MM-DD", "Only reports of this day and later.")
     last: str | None = opt("--to YYYY-MM-DD", "Only reports up to and including this day.")
 
     def window(self) -> Days:
-        """The first and the last day, read."""
+        """Return the first and the last day, read."""
         return parse_day("--from", self.first), parse_day("--to", self.last)
 
 
 @dataclass(frozen=True)
 class CountedRows:
-    """Which reports are counted, and into what."""
+    """Options that select the reports to count, and how they are grouped."""
 
     counts: bool = opt(
         "--counts",
@@ -144,7 +143,7 @@ class CountedRows:
 
 @dataclass(frozen=True)
 class IntervalOptions:
-    """What is shown of an estimate: the fields of a View, in their order."""
+    """Options for intervals and shown rows: the fields of a View, in their order."""
 
     level: Level = CONFIDENCE
     of: str = opt(
@@ -161,7 +160,7 @@ class IntervalOptions:
 
 @dataclass(frozen=True)
 class EstimateFiles:
-    """Files that are written."""
+    """Options for the written files."""
 
     plot: Plot = None
     csv: str | None = opt("--csv FILE", "Also write the estimates as CSV.")
@@ -221,9 +220,11 @@ def estimate(
     elif rows.weights is not None:
         if rows.counts:
             raise InputError("groups are weighed by their reports; got --counts with --weights")
-        from rumor.cli.analyst_options import weighed
+        from rumor.cli.analyst_options import print_weighted
 
-        weighed(collection, reports, question, how, rows, skip_invalid, view, written, as_json)
+        print_weighted(
+            collection, reports, question, how, rows, skip_invalid, view, written, as_json
+        )
         return
     else:
         analysis = _counted(collection, reports, question, how, rows, common)
@@ -249,7 +250,7 @@ def _counted(
     rows: CountedRows,
     common: Mapping[str, Any],
 ) -> Analysis:
-    """One question, counted by an engine."""
+    """Return the analysis of one question, counted by an engine."""
     from rumor.analysis.estimate import analyse
 
     source: Any = reports
@@ -284,7 +285,7 @@ def _joined(
     written: EstimateFiles,
     common: Mapping[str, Any],
 ) -> Analysis:
-    """Two questions, joined person by person; what goes with one question alone is refused."""
+    """Return the analysis of two linked questions; refuse options of one question alone."""
     from rumor.analysis.linked import analyse_linked
 
     if rows.linked is None or rows.on is None:
@@ -298,7 +299,7 @@ def _joined(
         "--engine": how.engine != "local",
         "--master": how.master,
         "--candidates": how.candidates,
-        "--detection-level": how.detection_level,
+        "--fdr": how.fdr,
         "--option": how.option,
         "--assume": how.assume,
         "--save-summary": written.save_summary,

@@ -109,5 +109,5 @@ def _say(done: ExportResult, where: str, as_json: bool) -> None:
     else:
         print(
             f"{done.reports:,} reports of {done.collection.name!r} {where} "
-            f"({done.counted:,} counted in all)"
+            f"({done.counted:,} counted in total)"
         )

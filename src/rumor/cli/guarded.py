@@ -1,4 +1,4 @@
-"""What commands print holds no character that a terminal obeys, whoever wrote the text.
+"""Guarded output: no command prints a control character that a terminal would obey.
 
 Sentences of servers, names in contracts and labels come from strangers; an escape among them could
 move the cursor, hide what was printed before, or rename the window. All output of a command goes

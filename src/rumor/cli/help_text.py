@@ -1,4 +1,4 @@
-"""How help reads: commands in groups, arguments by their names and not by their types."""
+"""Help texts: commands in groups, and arguments by their names instead of their types."""
 
 from __future__ import annotations
 
@@ -7,15 +7,18 @@ from typing import Any, ClassVar
 
 from typer.core import TyperCommand, TyperGroup
 
+from rumor.cli.common import warn
+from rumor.core.typing import override
+
 
 class PlainCommand(TyperCommand):
-    """A command whose help has no names of types, which tell people nothing."""
+    """A command whose help shows no names of types."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         for one in self.params:
             if one.param_type_name == "argument":
-                # What the parser would print beside a name: its type, and braces about it.
+                # The parser would print the argument's type and braces beside its name.
                 one.display_type_rich = _nothing  # type: ignore[attr-defined]
                 one.get_usage_pieces = _usage(one)  # type: ignore[method-assign]
 
@@ -25,7 +28,7 @@ def _nothing(ctx: Any) -> str:
 
 
 def _usage(argument: Any) -> Any:
-    """An argument in the usage line: "A [B]", and three dots where there may be several."""
+    """Return an argument for the usage line: "A" or "[B]", with three dots if it repeats."""
     name = (argument.metavar or argument.name.upper()).removesuffix("...")
     several = "..." if argument.nargs != 1 else ""
     piece = f"{name}{several}" if argument.required else f"[{name}]{several}"
@@ -33,12 +36,20 @@ def _usage(argument: Any) -> Any:
 
 
 class CommandGroups(TyperGroup):
-    """The commands under what they are for, in this order."""
+    """A program whose help lists its commands in `groups`; each old name warns and still works."""
 
     groups: ClassVar[Mapping[str, Sequence[str]]] = {}
+    old_names: ClassVar[Mapping[str, str]] = {}
+
+    @override
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        new = self.old_names.get(cmd_name)
+        if new is not None:
+            warn(f"`{cmd_name}` is now `{new}`; the old name works until version 2.")
+        return super().get_command(ctx, new or cmd_name)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """A list of commands for each group, all as wide as the widest."""
+        """Write the commands of each group as a list, all as wide as the widest."""
         wide = max(len(name) for names in self.groups.values() for name in names)
         for title, names in self.groups.items():
             with formatter.section(title):

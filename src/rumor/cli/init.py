@@ -20,7 +20,7 @@ From = Annotated[
 
 @dataclass(frozen=True)
 class InitOptions:
-    """What need not be asked for, or found in a table."""
+    """Options that answer what `rumor init` would otherwise ask or read from a table."""
 
     name: str | None = opt("--name NAME", "The name of the collection.")
     contact: str | None = opt(
@@ -75,7 +75,7 @@ def init(
 
 
 def _interviewed(said: InitOptions) -> Any:
-    """Everything, from the keyboard."""
+    """Ask for every part of the collection file on the terminal."""
     from rumor.contract.drafting import Draft
     from rumor.kinds.interviews import parse_integer
 
@@ -130,7 +130,7 @@ def _one_of(kinds: list[Any]) -> Callable[[str], Any]:
 
 
 def _asked(text: str, read: Callable[[str], Any], unsaid: str | None = None) -> Any:
-    """What is typed, read; asked again until it can be. None where it may be, and is, left out."""
+    """Prompt with `text` until `read` accepts the input; return None for an allowed empty line."""
     while True:
         said = typer.prompt(text, default=unsaid, show_default=bool(unsaid), type=str)
         if said == "" and unsaid == "":

@@ -36,7 +36,7 @@ class InvitationPage:
             invitation_links(self.address, [])
 
     def write(self, out: str, contract: Collection, codes: Sequence[str]) -> None:
-        """Everything, for its owner alone: an invitation is worth a report."""
+        """Write the invitations for their owner alone: each of them admits a report."""
         from rumor.core.files import write_whole
 
         if self.page is not None and self.address is not None:

@@ -66,4 +66,4 @@ def invite(
     if as_json:
         print_json({"invitations": count, "file": out, "admitted": left})
         return
-    print(f"{count:,} invitations written to {out}; {left:,} reports are admitted in all")
+    print(f"{count:,} invitations written to {out}; {left:,} reports are admitted in total")

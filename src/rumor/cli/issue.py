@@ -38,7 +38,7 @@ IssuerStore = Annotated[
 
 @dataclass(frozen=True)
 class IssueOptions:
-    """What keys and invitations are made of."""
+    """Options for an issuer's keys and invitations."""
 
     url: str | None = opt("--url URL", "The address at which devices reach the issuer (keys).")
     out: str | None = opt("--out -o FILE", "The file to write, one invitation per line (invite).")
@@ -54,7 +54,7 @@ class IssueOptions:
 
 @dataclass(frozen=True)
 class ListenOptions:
-    """Where the issuer listens."""
+    """Options for the issuer's address and limits."""
 
     host: str = opt("--host ADDRESS", "The address to listen on (serve).", default="127.0.0.1")
     port: Port = 8001
@@ -74,11 +74,11 @@ def issue(
 ) -> None:
     """Run an issuer of blind tokens, which cannot be traced.
 
-    For collections with admission = "blind". Run it apart from the collector, best by somebody
-    else. keys makes a secret key for each question and writes the public ones into the
-    collection's .toml file, as its [issuer]. invite makes invitations, one for each person.
-    serve signs the tokens of those who have one, without seeing them: each invitation gets its
-    tokens once, and a device that asks again the same ones again.
+    For collections with admission = "blind". Run the issuer apart from the collector, best by
+    another operator. `keys` makes a secret key for each question, and writes the public keys
+    into the collection's .toml file, as its [issuer]. `invite` makes invitations, one for each
+    respondent. `serve` signs the tokens of invited devices without seeing them. Each invitation
+    gets its tokens once; a device that asks again gets the same tokens again.
 
     \b
     Example:
@@ -156,7 +156,7 @@ def _keys(collection: str, keys: str, url: str | None) -> dict[str, object]:
 
 
 def _table(issuer: Mapping[str, object]) -> str:
-    """The [issuer] of a collection, as TOML."""
+    """Return the [issuer] of a collection, as TOML."""
     keys = issuer["keys"]
     assert isinstance(keys, dict)
     lines = [f'{id} = "{modulus}"' for id, modulus in keys.items()]
@@ -195,7 +195,7 @@ def _invite(
         # Only now: a person who has no invitation does no harm.
         handed_out.write(out, contract, codes)
         invited = opened.invited(contract.series)
-    said = f"{making.count:,} invitations written to {out}; {invited:,} people are invited in all"
+    said = f"{making.count:,} invitations written to {out}; {invited:,} people are invited in total"
     return {"said": said, "invitations": making.count, "file": out, "invited": invited}
 
 

@@ -17,7 +17,7 @@ MethodOptions = Annotated[
         "An option of the method; repeatable. {options}.",
     ),
 ]
-# What other options of a command say, or nothing that can be typed.
+# Options of methods that have an option of their own, or that only Python can set.
 _NOT_TYPED = {"candidates": "by --candidates", "on_progress": "in Python alone"}
 
 
@@ -59,10 +59,10 @@ def _read(text: str) -> object:
 
 
 class MethodsInHelp(PlainCommand):
-    """A command whose help lists the methods there are; they are looked up only for that."""
+    """A command whose help lists all methods, loaded only for the help."""
 
     def get_help(self, ctx: Any) -> str:
-        """The help text, with `{methods}` and `{options}` filled in."""
+        """Return the help text, with `{methods}` and `{options}` filled in."""
         for one in self.params:
             if one.name in ("method", "option"):
                 text = getattr(one, "help", "")
@@ -86,7 +86,7 @@ def _methods() -> str:
 
 
 def _options() -> str:
-    """Every option of every method of every kind."""
+    """Return every option of every method of every kind."""
     from rumor.kinds import KINDS
 
     said = []

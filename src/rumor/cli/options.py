@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def option(usage: str, help: str) -> Any:
-    """An option as usage lines write it: "--people -n N" has two names, and N is its value.
+    """Return an option as usage lines write it: "--people -n N" has two names, and N is its value.
 
     One without a value is a flag.
     """
@@ -31,7 +31,7 @@ def option(usage: str, help: str) -> Any:
 
 
 def count(usage: str, help: str, *, min: int | None = None, max: int | None = None) -> Any:
-    """An option whose value is a whole number, which may be written as one says it: 1e5."""
+    """Return an option whose value is a whole number, which may be written as one says it: 1e5."""
     names, value = _named(usage)
     rule = "must be a whole number"
     if max is not None:
@@ -52,7 +52,7 @@ def count(usage: str, help: str, *, min: int | None = None, max: int | None = No
 
 
 def _named(usage: str) -> tuple[list[str], str | None]:
-    """The names of an option, and what its value is called, where it has one."""
+    """Return the names of an option, and what its value is called, where it has one."""
     words = usage.split()
     names = [word for word in words if word.startswith("-")]
     return names, None if words == names else words[-1]
@@ -62,7 +62,7 @@ _THOUSANDS = re.compile(r"[0-9]{1,3}(\.[0-9]{3})+")
 
 
 def _whole(text: str) -> int | None:
-    """A whole number as people write them, or nothing: 20000, 20_000, 2e4, 1.5e5.
+    """Return a whole number as people write them, or nothing: 20000, 20_000, 2e4, 1.5e5.
 
     Not 1.000, which is a thousand to some and one to others.
     """
@@ -78,27 +78,27 @@ def _whole(text: str) -> int | None:
 
 
 def opt(usage: str, help: str, *, default: object = None) -> Any:
-    """An option as a field of a group of options."""
+    """Return an option as a field of a group of options."""
     return field(default=default, metadata={"option": option(usage, help)})
 
 
 def opt_count(usage: str, help: str, *, default: int | None = None, **limits: int) -> Any:
-    """A whole number as a field of a group of options; its limits are those of `count`."""
+    """Return a whole number as a field of a group of options; its limits are those of `count`."""
     return field(default=default, metadata={"option": count(usage, help, **limits)})
 
 
 def argument(name: str, help: str) -> Any:
-    """An argument, known to the help text by this name."""
+    """Return an argument, known to the help text by this name."""
     return typer.Argument(metavar=name, help=help)
 
 
 def separated(text: str | None) -> str | None:
-    """A separator as it is typed: a tab is hard to type."""
+    """Return the separator that `text` stands for: a tab is written tab or \\t."""
     return "\t" if text in ("tab", "\\t") else text
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
-    """A command as typer takes it: a parameter that is a dataclass stands for options, its fields.
+    """Return `command` for typer: each dataclass parameter becomes options, one for each field.
 
     So options that belong together are one thing to the command, and options to everybody else.
     A field may be such a group itself.
@@ -123,7 +123,7 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _flat(name: str, kind: Any, default: object) -> list[inspect.Parameter]:
-    """An option, or those of a group, in their order."""
+    """Return an option, or those of a group, in their order."""
     if not is_dataclass(kind):
         only = inspect.Parameter.KEYWORD_ONLY
         return [inspect.Parameter(name, only, default=default, annotation=kind)]
@@ -137,7 +137,7 @@ def _flat(name: str, kind: Any, default: object) -> list[inspect.Parameter]:
 
 
 def _gathered(group: Any, given: dict[str, Any]) -> Any:
-    """A group of what was given, which it takes away."""
+    """Return an object of `group`, whose fields are taken out of `given`."""
     inner = get_type_hints(group)
     return group(
         **{
@@ -149,7 +149,7 @@ def _gathered(group: Any, given: dict[str, Any]) -> Any:
 
 @dataclass(frozen=True)
 class ShuffledBatch:
-    """The batch in which a relay shuffles reports."""
+    """Options for the batch in which a relay shuffles reports."""
 
     crowd: int | None = opt_count(
         "--crowd N", "The fewest honest reports that a shuffled batch holds (1e5 is fine)."
@@ -159,7 +159,7 @@ class ShuffledBatch:
     )
 
     def given(self) -> tuple[int, float] | None:
-        """Both of them, or neither."""
+        """Return crowd and delta, or None without both."""
         if self.crowd is None and self.delta is None:
             return None
         if self.crowd is None or self.delta is None:
@@ -170,7 +170,7 @@ class ShuffledBatch:
 
 @dataclass(frozen=True)
 class TableReading:
-    """How a table of answers is read."""
+    """Options for reading a table of answers."""
 
     mark: str = opt(
         "--mark MARK", "Separator between the options in a cell, for set questions.", default="|"
@@ -185,7 +185,7 @@ class TableReading:
     )
 
     def open(self, path: str) -> AnswerTable:
-        """The table, looked at."""
+        """Return the table, looked at."""
         from rumor.core.answer_table import AnswerTable
 
         return AnswerTable.open(path, self.mark, self.missing, separated(self.separator))
@@ -197,7 +197,7 @@ CollectionFile = Annotated[
 QuestionId = Annotated[
     str | None, option("--question -q ID", "The question, if the collection has several.")
 ]
-Level = Annotated[float, option("--level L", "The confidence level of the intervals.")]
+Level = Annotated[float, option("--level --confidence L", "The confidence level of the intervals.")]
 Top = Annotated[
     int | None,
     count("--top N", "Show the N most frequent values (default: 20 in tables).", min=1),

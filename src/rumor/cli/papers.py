@@ -44,7 +44,7 @@ def papers(
     jobs: Jobs = None,
     as_json: AsJson = False,
 ) -> None:
-    """Reproduce the papers: published numbers beside Rumor's.
+    """Reproduce the papers: compare published numbers with Rumor's.
 
     A run writes tables and figures as .html and .md and all numbers as .parquet. Finished
     cells are kept in the folder: an interrupted run goes on where it was when it is
@@ -99,9 +99,9 @@ def papers(
 
 
 def _checklist(name: str | None, as_json: bool) -> None:
-    """Every item of the documents, or of one, with its command."""
+    """Print every item of the documents, or of one document, with its command."""
     from rumor.papers import DOCUMENTS, paper
-    from rumor.papers.checklist import items, said
+    from rumor.papers.checklist import items, items_sentence
 
     if name is not None:
         paper(name)
@@ -132,11 +132,11 @@ def _checklist(name: str | None, as_json: bool) -> None:
             print(f"  {entry.what}: {entry.says}")
             print(f"    {entry.shown or f'none: {entry.note}'}")
     if name is None:
-        print(f"\n{said()}")
+        print(f"\n{items_sentence()}")
 
 
 def _show(name: str, part: str | None, as_json: bool) -> None:
-    """A part of a paper's page, from the full results that come with Rumor."""
+    """Print a part of a paper's page, from the full results that come with Rumor."""
     from rumor.core.plain_text import aligned
     from rumor.papers import paper
     from rumor.papers.render import blocks
@@ -228,7 +228,7 @@ def _run(
 
     from rumor.core.files import write_whole
     from rumor.papers import paper
-    from rumor.papers.render import counts, in_full, provenance, said, write
+    from rumor.papers.render import counts, counts_sentence, in_full, provenance, write
     from rumor.papers.runner import as_text, results, run
 
     found, folder = paper(name), Path(out) / name
@@ -242,19 +242,19 @@ def _run(
     verdicts = found.verdicts(measured)
     number = counts(verdicts, in_full(found) if quick or trials else ())
     files = write(found, measured, folder)
-    # The same numbers as text: what the project keeps under papers/results.
+    # The numbers as text, as the project keeps them under papers/results.
     write_whole(folder / f"{name}.json", as_text(cells, made).encode())
     return {
         "name": name,
         **number,
-        "said": said(number) if verdicts else f"{len(cells)} cells.",
+        "said": counts_sentence(number) if verdicts else f"{len(cells)} cells.",
         "files": {**files, "json": str(folder / f"{name}.json")},
     }
 
 
 @contextmanager
 def _progress(name: str) -> Iterator[Callable[[int, int, float | None], None]]:
-    """A bar with the time left, or a line now and then where nobody watches."""
+    """Yield a bar with the time left, or a line now and then where nobody watches."""
     if not sys.stderr.isatty():
         yield lambda done, total, left: None
         return

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class QuestionOptions:
-    """What is asked, and of how many."""
+    """Options that describe the question and the respondents."""
 
     kind: str = opt(
         "--kind KIND",
@@ -32,7 +32,7 @@ class QuestionOptions:
 
 @dataclass(frozen=True)
 class PrecisionOptions:
-    """How well it is to be learned, and what reports may cost, one and all."""
+    """Options for the precision, and for the epsilon of one report and of all."""
 
     epsilon: float | None = opt("--epsilon E", "The epsilon of one report.")
     error: float | None = opt(
@@ -47,7 +47,7 @@ class PrecisionOptions:
 
 @dataclass(frozen=True)
 class GroupOptions:
-    """Groups that are to be compared; people are those of each."""
+    """Options for groups to compare; --users is then the size of each group."""
 
     difference: float | None = opt(
         "--difference X",
@@ -71,7 +71,7 @@ class GroupOptions:
 
 @dataclass(frozen=True)
 class ValueOptions:
-    """What is known of numbers, and of keys with numbers."""
+    """Options for numbers, and for keys with numbers."""
 
     low: float = opt("--low X", "The lower end of the range of numbers.", default=0.0)
     high: float = opt("--high X", "The upper end of the range of numbers.", default=1.0)
@@ -85,20 +85,20 @@ class ValueOptions:
 
 @dataclass(frozen=True)
 class OtherQuestions:
-    """What other questions there are, before this one and beside it."""
+    """Options for earlier and further questions of the collection."""
 
     cap_from: str | None = opt(
         "--cap-from SUMMARY",
         "Take the cap from a summary of how many options respondents hold.",
     )
     questions: int | None = opt_count(
-        "--questions M", "Compare the ways to ask so many questions with this epsilon in all."
+        "--questions M", "Compare the ways to ask M questions with this epsilon in total."
     )
 
 
 @dataclass(frozen=True)
 class PlanOutput:
-    """What is made of a plan, beside its table or in its place."""
+    """Options for further output of a plan."""
 
     simulate: bool = opt(
         "--simulate", "Also measure both errors on simulated reports.", default=False

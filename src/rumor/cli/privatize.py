@@ -49,7 +49,7 @@ Answers = Annotated[
 
 @dataclass(frozen=True)
 class ReportOptions:
-    """What reports are written with, and how."""
+    """Options for the reports file: public columns, days and overwriting."""
 
     keep: list[str] | None = opt(
         "--keep -k NAME",
@@ -79,7 +79,7 @@ def privatize(
     Answers are labels where the question has labels, integers from 0 where it has none.
     The reports come out shuffled, each with a random id; only kept columns are copied.
     The file is written whole or not at all, and none is written over without --replace:
-    a second run makes other reports of the same people, who then have told twice as much.
+    a second run makes further reports of the same people, which cost them epsilon again.
 
     A row without an answer is an error that names it, unless --missing says what it becomes.
 
@@ -179,7 +179,7 @@ def privatize(
 
 
 def _columns(said: Sequence[str], asked: Sequence[Question]) -> dict[str, str]:
-    """The columns that options name: NAME of the only question, ID=NAME of one of them."""
+    """Return the columns that options name: NAME of the only question, ID=NAME of one of them."""
     columns: dict[str, str] = {}
     for text in said:
         id, equals, name = text.partition("=")
@@ -197,6 +197,6 @@ def _columns(said: Sequence[str], asked: Sequence[Question]) -> dict[str, str]:
 
 
 def _named(out: str, id: str) -> str:
-    """The file of one of several questions, beside the others."""
+    """Return the path of the reports file of question `id`, one of several questions."""
     path = Path(out)
     return str(path.with_name(f"{path.stem}-{id}{path.suffix}"))

@@ -18,7 +18,7 @@ Formula = Annotated[str, argument("FORMULA", 'The model, as in "answer ~ age + c
 
 @dataclass(frozen=True)
 class RegressionOptions:
-    """What is explained: the answers to a question, against one of them."""
+    """Options that choose the dependent variable: a question, and its reference answer."""
 
     question: QuestionId = None
     reference: str | None = opt(

@@ -33,14 +33,16 @@ def relay(
 ) -> None:
     """Forward sealed reports, so that the collector sees no sender.
 
-    To be run by somebody else than the collector. It cannot open what it keeps; it keeps no
-    address and of the time the day. Once in --every hours it drops, saying so, what waited longer
-    than the contract's days, and hands over, sorted by their bytes, all envelopes of each question
-    that has as many as the contract says. Where the contract has turns, --every does not matter:
-    a turn goes by itself, when half and when 95 % of the following turn has passed, and what is
-    left of it is dropped one turn after its end. The collection must name this relay. Run it again
-    with a revised contract: envelopes of the earlier ones are taken too. With --json, the URL is
-    printed as JSON once the relay listens.
+    An operator other than the collector's should run it. A relay cannot open envelopes; it
+    stores no address, and of the time only the day. Every --every hours, it forwards the
+    envelopes of each question that has at least `crowd` of them, sorted by their bytes.
+    Envelopes older than the contract's `days` are dropped and logged. If the contract has
+    turns, --every does not matter: a turn is released when half, and again when 95 %, of the
+    following turn has passed; its remaining envelopes are dropped one turn after its end.
+
+    The collection must name this relay. Run the relay again with a revised contract: it also
+    takes envelopes of the earlier contracts. With --json, the URL is printed as JSON once the
+    relay listens.
 
     \b
     Example:
@@ -81,7 +83,7 @@ def relay(
 
 
 def read_token(path: str) -> str:
-    """The one word of a token file."""
+    """Return the one token in the file at `path`."""
     words = Path(path).read_text(encoding="utf-8").split()
     if len(words) != 1 or not words[0].isascii():
         raise InputError(
@@ -97,8 +99,8 @@ def key(
 ) -> None:
     """Make a key pair for envelopes and print the public key.
 
-    The private one is added to the file, which only you can read: contracts that name earlier
-    keys of it stay good. Whoever has the file can open envelopes of these contracts.
+    The private key is added to the file, which only you can read. Contracts that name earlier
+    keys of the file stay valid. Anyone with the file can open the envelopes of these contracts.
 
     \b
     Example:

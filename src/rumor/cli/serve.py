@@ -29,7 +29,7 @@ StoreUrl = Annotated[
 
 
 def store_at(url: str, *, check: bool = True) -> Store:
-    """The store at a URL, which must be there, or the sentence that says what to install."""
+    """Return the store at a URL, which must be there, or the sentence that says what to install."""
     try:
         from rumor.collector.store.base import open_store
     except ImportError as problem:
@@ -41,7 +41,7 @@ def store_at(url: str, *, check: bool = True) -> Store:
 
 
 def made_store(url: str) -> AbstractContextManager[Store]:
-    """The store at a URL, made where there is none; a new one appears once the block is done."""
+    """Return the store at a URL, made if missing; a new file appears when the block ends."""
     try:
         from rumor.collector.store.base import filled_store
     except ImportError as problem:
@@ -50,7 +50,7 @@ def made_store(url: str) -> AbstractContextManager[Store]:
 
 
 def needs_server(problem: ImportError) -> InputError:
-    """The sentence for a missing package."""
+    """Return the sentence for a missing package."""
     return InputError(f"a collector needs pip install 'rumor[server]'; {problem.name} is missing")
 
 
@@ -166,7 +166,10 @@ def announced(
 
 
 def _gateway(contract: Collection, key_file: str | None, tokens: str | None) -> Gateway | None:
-    """What opens envelopes; a collection with a relay takes reports in no other way."""
+    """Return the gateway that opens the envelopes of `contract`, or None without a relay.
+
+    A collection with a relay takes reports in envelopes only.
+    """
     if key_file is None and tokens is None and contract.relay is None:
         return None
     if key_file is None or tokens is None:
@@ -183,7 +186,7 @@ def _gateway(contract: Collection, key_file: str | None, tokens: str | None) -> 
 
 
 def registered(url: str, contract: Collection) -> Store:
-    """The store at a URL with the collection in it; a new file appears with it, or not at all."""
+    """Return the store at a URL with `contract` in it; a new file appears with it or not at all."""
     file = url.removeprefix("sqlite:///")
     if file not in ("", url) and not Path(file).exists():
         try:
@@ -226,7 +229,7 @@ def token(
 
 
 def read_dictionary(path: str) -> list[str]:
-    """Candidates, one in each line; empty lines say nothing."""
+    """Return candidates, one in each line; empty lines say nothing."""
     try:
         lines = Path(path).read_text(encoding="utf-8").splitlines()
     except UnicodeDecodeError:
@@ -238,5 +241,5 @@ def read_dictionary(path: str) -> list[str]:
 
 
 def say(text: str) -> None:
-    """A line of a server for whoever runs it."""
+    """Print one line of a server's log."""
     print(f"rumor: {text}", file=sys.stderr, flush=True)

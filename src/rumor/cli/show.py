@@ -109,7 +109,7 @@ def _words(collection: Collection) -> str:
 
 
 def _crowd(collection: Collection) -> list[str]:
-    """What the relay's crowd adds, on which conditions; or why nothing is promised."""
+    """Return sentences on the privacy that shuffling adds, or on why none is promised."""
     from rumor.privacy.shuffle.account import relay_account
 
     account = relay_account([collection])
@@ -150,16 +150,16 @@ def _reports(costs: QuestionPromise) -> str:
 
 
 def _aside(name: str, text: str) -> str:
-    """A line of several, under its name."""
+    """Return a wrapped text of several lines under `name`."""
     from rumor.core.plain_text import wrapped
 
     return f"  {name:<10}" + wrapped(text).replace("\n", "\n            ")
 
 
 def _in_all(costs: QuestionPromise) -> str:
-    """What all reports cost, with one answer and with another every time."""
+    """Return the total epsilon of all reports as text: for one answer, and for changing answers."""
     if costs.most == costs.unchanged:
-        return f"epsilon {costs.unchanged:.6g} in all"
+        return f"epsilon {costs.unchanged:.6g} in total"
     one, each = ("one answer", "another every time")
     if costs.period_days is not None:
         one, each = ("one period", "as many periods")

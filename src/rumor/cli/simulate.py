@@ -44,19 +44,20 @@ Column = Annotated[
     ),
 ]
 Plot = Annotated[
-    str | None, option("--plot FILE", "Draw the last trial beside the truth (.html, .png, .svg).")
+    str | None,
+    option("--plot FILE", "Draw the last trial and the truth (.html, .png, .svg)."),
 ]
 
 
 @dataclass(frozen=True)
 class TrueValues:
-    """Whose answers a crowd holds: those of a table, and how it is read."""
+    """Options for true answers from a table."""
 
     column: Column = None
     reading: TableReading = field(default_factory=TableReading)
 
-    def held(self, path: str, asked: Question) -> TableAnswers:
-        """What they hold: in the column that is named, the question's, or counted."""
+    def answers_in(self, path: str, asked: Question) -> TableAnswers:
+        """Return the true answers to `asked`, read from the table at `path`."""
         from rumor.kinds.reading import TableAnswers
 
         table, column = self.reading.open(path), self.column
@@ -67,7 +68,7 @@ class TrueValues:
 
 @dataclass(frozen=True)
 class TrialOptions:
-    """How a crowd is tried."""
+    """Options for the simulated trials."""
 
     candidates: str | None = opt(
         "--candidates FILE",
@@ -84,7 +85,7 @@ class TrialOptions:
     assume: Assume = None
 
     def as_trials(self, on_progress: Progress) -> SimulationSettings:
-        """The same as a dry run takes it, words read and randomness made."""
+        """Return `SimulationSettings` with these options, the candidates and the seed."""
         from rumor.core.randomness import Seeded
         from rumor.kinds.simulation import SimulationSettings
         from rumor.kinds.word_lists import default_cache, read_words
@@ -115,9 +116,9 @@ def simulate(
 ) -> None:
     """Simulate a collection on your own numbers before you ask.
 
-    Simulated people hold the answers of the histogram, each sends a report, and the
-    estimate is set beside the truth: its error, what error theory expects, and how often
-    the intervals held the truth.
+    Simulated respondents have the answers of the histogram, and each sends a report. The
+    estimate is compared with the true shares: its error, the error that theory predicts, and
+    how often the intervals contained the true shares.
 
     \b
     Example:
@@ -140,7 +141,7 @@ def simulate(
         kind.check_accepts_candidates(asked.id)
     with progress("simulating") as update:
         trials = tried.as_trials(update)
-        held = whose.held(histogram, asked)
+        held = whose.answers_in(histogram, asked)
         result = kind.simulate(asked.mechanism, held, trials)
     counted = "value" if {"value", "count"} <= set(held.table.schema.names) else asked.id
     if (

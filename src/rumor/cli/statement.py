@@ -13,7 +13,7 @@ from rumor.core.errors import InputError
 
 @dataclass(frozen=True)
 class StatementFiles:
-    """Files that are written."""
+    """Options for the written files."""
 
     html: str | None = opt("--html FILE", "Write a page to print.")
     pdf: str | None = opt("--pdf FILE", "Write a PDF file.")
@@ -27,13 +27,13 @@ class StatementFiles:
         keep_inputs(*inputs, **vars(self))
 
     def named(self) -> list[str]:
-        """Those that were asked for."""
+        """Return the files that were asked for."""
         return [path for path in (self.html, self.pdf, self.registry) if path is not None]
 
 
 @dataclass(frozen=True)
 class StatementContents:
-    """What stands in a statement beside the collection's own."""
+    """Options for further contents of a statement."""
 
     audit: str | None = opt(
         "--audit FILE", "Add the result of `rumor audit --certificate FILE.json`."
@@ -94,7 +94,7 @@ def statement(
 
 
 def _style() -> str:
-    """What all pages have in common."""
+    """Return the style sheet that all pages share."""
     import rumor
 
     web = Path(rumor.__file__).parent / "collector" / "web"

@@ -26,8 +26,8 @@ def trend(
 ) -> None:
     """Estimate trends over time, and test for changes.
 
-    A line as smooth as the evidence says, and for each value its largest change, with a p-value
-    that allows for having been looked for on every day.
+    The smoothness is learned from the data. The largest change of each value is tested, with a
+    p-value that is adjusted for searching every day.
 
     \b
     Example:

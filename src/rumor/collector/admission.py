@@ -50,7 +50,7 @@ _BLIND_BYTES = MESSAGE_BYTES + SIGNATURE_BYTES
 def admission_of(
     collection: Collection, question: Question, rows: Reports, token: str
 ) -> bytes | None:
-    """The key that the store must know for these rows, or None where they need none.
+    """Return the key that the store must know for these rows, or None if they need none.
 
     `token` is what came with them, in hexadecimal. A Problem where it does not admit them.
     """

@@ -64,7 +64,7 @@ _DAY_BYTES = 4
 
 @dataclass(frozen=True)
 class ExportResult:
-    """What an export holds."""
+    """The counts of an exported collection."""
 
     collection: Collection
     reports: int
@@ -181,7 +181,7 @@ def import_collection(store: Store, folder: PathLike) -> ExportResult:
 
 @dataclass(frozen=True)
 class _QuestionFolder:
-    """What a folder has of one question, checked as far as that goes without reading it all."""
+    """One question in an exported folder, checked as far as the file names and headers go."""
 
     days: dict[datetime.date, Summary]
     files: list[ReportFile]
@@ -253,7 +253,7 @@ def _read_early(path: Path) -> dict[bytes, int]:
 
 
 def stored_in(files: Sequence[ReportFile]) -> Iterator[StoredReports]:
-    """The reports of files, each part of one day."""
+    """Yield the reports of files, each part of one day."""
     for file in files:
         try:
             with pq.ParquetFile(file.path) as parquet:

@@ -21,13 +21,13 @@ _SECONDS = 120
 
 
 def picture(format: str, spec: Mapping[str, Any]) -> bytes:
-    """A chart, given as its Vega-Lite specification, as a picture: "png" or "svg"."""
+    """Return a chart, given as its Vega-Lite specification, as a picture: "png" or "svg"."""
     return _elsewhere(format, json.dumps(fit_to_draw(spec)).encode())
 
 
 @functools.cache
 def bundle() -> bytes:
-    """Vega, Vega-Lite and Vega-Embed as one script that sets `vega` and `vegaEmbed`."""
+    """Return Vega, Vega-Lite and Vega-Embed as one script that sets `vega` and `vegaEmbed`."""
     return _elsewhere("bundle", b"")
 
 

@@ -33,7 +33,7 @@ def make_estimate(
     dictionary: Sequence[str] | None,
     rounds: Sequence[Summary] | None = None,
 ) -> Any:
-    """The estimate; open vocabularies are decoded with the dictionary.
+    """Return the estimate; open vocabularies are decoded with the dictionary.
 
     `rounds` are the summaries of all rounds, where the mechanism has such (PrivKVM).
     """
@@ -45,7 +45,7 @@ def make_estimate(
 
 
 def as_data(result: Any, query: EstimateQuery) -> Mapping[str, Any]:
-    """The estimate as plain data, with what would halve its error."""
+    """Return the estimate as plain data, with the number of reports that halves its error."""
     answer: Mapping[str, Any] = result.to_dict(query.view)
     return {**answer, "halving": _halving(result)}
 
@@ -57,7 +57,7 @@ def comparison_data(
     dictionary: Sequence[str] | None,
     view: View,
 ) -> Mapping[str, Any]:
-    """What differs between two periods, as plain data, by the code of `rumor compare`."""
+    """Return the comparison of two `periods` as plain data, computed as by `rumor compare`."""
     from rumor.analysis.compare.method import ReportGroup, compare_groups
     from rumor.analysis.people import require_different
 
@@ -79,7 +79,7 @@ def trend_data(
     dictionary: Sequence[str] | None,
     spans: Mapping[datetime.date, datetime.date] | None = None,
 ) -> Mapping[str, Any]:
-    """How answers moved from day to day, as plain data; memoised ones of the same people do not."""
+    """Return the trend over `days` as plain data; memoised answers must be of different people."""
     from rumor.analysis.people import require_different
     from rumor.analysis.trend.method import estimate_trend
 
@@ -92,7 +92,7 @@ def trend_data(
 
 
 def _halving(result: Any) -> dict[str, Any]:
-    """How many more reports halve the standard errors: they fall with the square root."""
+    """Return how many more reports halve the standard errors: they fall with the square root."""
     errors = np.atleast_1d(result.stderr)
     known = errors[np.isfinite(errors)]
     return {
@@ -128,12 +128,12 @@ _FILES: Mapping[str, Maker] = {
 
 
 def as_file(result: Any, query: EstimateQuery, title: str) -> bytes:
-    """The estimate in the file format that the query asks for."""
+    """Return the estimate in the file format that the query asks for."""
     return _FILES[query.format](result, query, title)
 
 
 def integrity(mechanism: Mechanism, reports: Reports) -> dict[str, Any]:
-    """Whether these reports look crafted, where that can be seen at all."""
+    """Return whether `reports` look crafted, if the mechanism allows a test."""
     untested = {"testable": False, "alarm": False, "deviations": None, "reports": len(reports)}
     if mechanism.oracle is None:
         return {**untested, "explanation": _NO_TEST}

@@ -31,7 +31,7 @@ Keys = Mapping[str, ec.EllipticCurvePrivateKey]
 
 
 def read_keys(path: PathLike) -> Keys:
-    """The keys of a file."""
+    """Return the keys of a file."""
     rule = f"a gateway's key file must hold private keys that rumor key made; {os.fspath(path)!r}"
     with readable("a gateway's key file", Path(path)):
         blocks = _BLOCK.findall(Path(path).read_bytes())
@@ -50,7 +50,7 @@ def read_keys(path: PathLike) -> Keys:
 
 
 def public_of(key: ec.EllipticCurvePrivateKey) -> str:
-    """The public key as contracts write it."""
+    """Return the public key as contracts write it."""
     point = key.public_key().public_bytes(
         serialization.Encoding.X962, serialization.PublicFormat.UncompressedPoint
     )
@@ -72,7 +72,7 @@ def add_key(path: PathLike) -> str:
 
 
 class Gateway:
-    """Private keys, and the relays that may hand envelopes over."""
+    """The private keys of envelopes, and the tokens of the relays that may deliver them."""
 
     def __init__(self, keys: Keys, tokens: Tokens) -> None:
         self._keys, self.tokens = keys, tokens
@@ -86,7 +86,7 @@ class Gateway:
             )
 
     def key_of(self, collection: Collection) -> ec.EllipticCurvePrivateKey:
-        """The key that opens a collection's envelopes."""
+        """Return the key that opens a collection's envelopes."""
         relay = collection.relay
         if relay is None or relay.key not in self._keys:
             raise Problem(
@@ -96,10 +96,10 @@ class Gateway:
             )
         return self._keys[relay.key]
 
-    def opened(
+    def open_envelopes(
         self, entry: StoredCollection, question: Question, envelopes: bytes, turn: int | None = None
     ) -> tuple[list[ReportBatch], int]:
-        """The reports in good envelopes, each for itself, and how many envelopes were bad."""
+        """Return the reports in valid envelopes, one batch for each, and the number of bad ones."""
         collection, mechanism = entry.collection, question.mechanism
         kind, key = EnvelopeFormat.of(collection, question, turn), self.key_of(collection)
         found = []

@@ -45,7 +45,7 @@ class Writer(Generic[Item, Result]):
         self._thread.start()
 
     def submit(self, *items: Item) -> asyncio.Future[list[Result]]:
-        """What becomes of items that go into one commit, once they are durable."""
+        """Queue `items` for one commit; the future holds their outcomes once they are durable."""
         size = _size(items)
         if self._metrics.waiting + size > self._most_waiting:
             raise unavailable("the collector has too much waiting to be written; try again")

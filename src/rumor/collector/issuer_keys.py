@@ -23,18 +23,18 @@ _VERSION = 1
 
 @dataclass(frozen=True)
 class IssuerKeys:
-    """The keys of a series, by question."""
+    """An issuer's keys for a series, by question."""
 
     series: str
     secrets: Mapping[str, SecretKey]
 
     def with_new(self, ids: Sequence[str]) -> IssuerKeys:
-        """The same, and a new key for each of these questions that has none."""
+        """Return these keys with a new key added for each question of `ids` that has none."""
         more = {id: new_key() for id in ids if id not in self.secrets}
         return IssuerKeys(self.series, {**self.secrets, **more})
 
     def of(self, collection: Collection) -> Mapping[str, SecretKey]:
-        """The secret keys of a collection, which must be those that its contract promises."""
+        """Return the secret keys of `collection`, which must match its contract's public keys."""
         if collection.issuer is None:
             raise InputError(
                 f'an issuer needs a collection with admission = "blind"; {collection.name!r} has '
@@ -56,7 +56,7 @@ class IssuerKeys:
 
     @classmethod
     def load(cls, path: PathLike) -> IssuerKeys:
-        """The keys in a file, or the sentence that says why they cannot be trusted."""
+        """Return the keys in a file, or the sentence that says why they cannot be trusted."""
         with readable("a key file", path):
             text = Path(path).read_text(encoding="utf-8")
             mode = Path(path).stat().st_mode & 0o777

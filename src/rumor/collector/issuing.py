@@ -1,4 +1,4 @@
-"""What an issuer does, apart from HTTP: signs the tokens of the invited, and never sees them.
+"""The issuer's service, apart from HTTP: it signs tokens of the invited without seeing them.
 
 It is a process of its own with a store of its own, and best of all with an operator of its own.
 It knows who is invited and who has enrolled; what it signs tells it nothing, and it learns
@@ -46,23 +46,23 @@ class IssuerService:
         }
         # One at a time: integers keep the interpreter to themselves anyhow.
         self._signing = asyncio.Semaphore(1)
-        self._pulse = StoreHealth(self.store)
+        self._store_health = StoreHealth(self.store)
 
     def app(self) -> ASGIApp:
-        """Its HTTP face."""
+        """Return the ASGI application of the issuer."""
         from rumor.collector.http.issuing import make_app
 
         return make_app(self)
 
     async def start(self) -> None:
-        """Ready as it is: keys were read and checked before."""
+        """Do nothing: the keys were read and checked before."""
 
     async def stop(self) -> None:
         """Let go of the store."""
         await asyncio.to_thread(self.store.close)
 
     async def sign(self, credential: bytes, wanted: Sequence[BlindedToken]) -> list[bytes]:
-        """Signatures of all that a person wants signed; or none, and a Problem."""
+        """Return signatures of all that a person wants signed; or none, and a Problem."""
         self._check(credential, wanted)
         async with self._signing:
             try:
@@ -113,8 +113,8 @@ class IssuerService:
         return [blind_sign(self._secrets[one.key][0], one.blinded) for one in wanted]
 
     async def is_healthy(self) -> bool:
-        """Whether the store takes writes, asked at most once a second."""
-        return await self._pulse.takes_writes()
+        """Return whether the store takes writes, asked at most once a second."""
+        return await self._store_health.takes_writes()
 
 
 def __getattr__(name: str) -> object:

@@ -1,4 +1,4 @@
-"""What a collector counts about itself, in the text format that Prometheus reads.
+"""The metrics of a collector, in the text format that Prometheus reads.
 
 Totals only: nothing here tells one sender or one report from another.
 """
@@ -15,7 +15,7 @@ _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
 
 
 REPORTS = ("accepted", "duplicate", "refused", "withdrawn", "dropped")
-"""What becomes of reports; those that are dropped came in envelopes, and nobody is told."""
+"""Outcomes of reports. Dropped reports came in envelopes, so no sender is informed."""
 
 
 class Metrics:
@@ -33,18 +33,18 @@ class Metrics:
         self._commit_seconds = 0.0
 
     def committed(self, seconds: float) -> None:
-        """One commit took so long."""
+        """Count a commit that took `seconds`."""
         self.failed_at = -math.inf
         self._commits[bisect_left(_BUCKETS, seconds)] += 1
         self._commit_seconds += seconds
 
     def commit_failed(self) -> None:
-        """One commit did not happen."""
+        """Count a commit that failed."""
         self.commits_failed += 1
         self.failed_at = time.monotonic()
 
     def text(self) -> str:
-        """The metrics as Prometheus reads them."""
+        """Return the metrics as Prometheus reads them."""
         noun = self._noun
         lines = [
             f"# HELP rumor_{noun}_total {noun.capitalize()} by what became of them.",

@@ -39,7 +39,7 @@ def advance(store: Store, digest: str) -> StoredCollection:
 def chain(
     store: Store, entry: StoredCollection, question: str, window: Days = (None, None)
 ) -> list[Summary] | None:
-    """The summaries of all rounds up to this one, or None where there are no rounds before it.
+    """Return the summaries of all rounds up to this one, or None without earlier rounds.
 
     The window is about this round; those before it, on other days, count whole.
     """

@@ -1,4 +1,4 @@
-"""What an analyst sees first: the collections of a series, their questions, and who came when."""
+"""The analyst's overview: the collections of a series, their questions, and reports by day."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rumor.privacy.promise import collection_promise, question_promise
 def overview(
     store: StoreReader, entry: StoredCollection, series: Sequence[StoredCollection]
 ) -> dict[str, Any]:
-    """One collection with its questions, and the names of the others of its series."""
+    """Return one collection with its questions, and the names of the others of its series."""
     collection = entry.collection
     return {
         "collection": collection.digest,
@@ -36,12 +36,12 @@ def overview(
 
 
 def _said(collection: Collection) -> list[str | None]:
-    """What people are told of the collection as a whole, where there is anything to tell."""
+    """Return the sentences for respondents about `collection`: its sampling and total epsilon."""
     return [_asks(collection), collection_promise(collection).linking_in_words()]
 
 
 def _asks(collection: Collection) -> str | None:
-    """What each person is asked, where it is not everything on any day, in sentences."""
+    """Return the sampling design of `collection` in sentences, or None without one."""
     ask = collection.ask
     if ask is None:
         return None

@@ -1,4 +1,4 @@
-"""What runs beside requests: periodic tasks, expiry and counting, and the store's health."""
+"""Background work of a collector: periodic tasks, expiry, counting, and the store's health."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _log = logging.getLogger("rumor.collector")
 
 
 class PeriodicTask(abc.ABC):
-    """Whatever the store refuses now is done at the next turn, without a hand."""
+    """A thread that calls `run_once` every `seconds`, and retries after a store error."""
 
     what: ClassVar[str]
-    """What the log says could not be done."""
+    """The log's sentence for a failure of this task."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -31,7 +31,7 @@ class PeriodicTask(abc.ABC):
 
     @abc.abstractmethod
     def run_once(self, day: datetime.date) -> None:
-        """What is to be done on this day."""
+        """Do the work that is due on `day`."""
 
     def stop(self) -> None:
         """End after the turn that is under way."""
@@ -60,7 +60,7 @@ class StoreMaintenance(PeriodicTask):
         super().__init__(seconds)
 
     def run_once(self, day: datetime.date) -> None:
-        """What is to be done on this day."""
+        """Do the work that is due on `day`."""
         self._store.summarize()
         self._store.forget_tokens(thorough=self._expired != day)
         if self._expired != day:
@@ -72,21 +72,21 @@ _FRESH_SECONDS = 1.0
 
 
 class Pingable(Protocol):
-    """What can be asked."""
+    """A store whose health can be checked."""
 
     def ping(self) -> object:
         """Write something small, or raise StoreUnavailableError."""
 
 
 class StoreHealth:
-    """What was found out last; whoever asks again within the second hears the same."""
+    """The health of a store, checked at most once a second."""
 
     def __init__(self, store: Pingable) -> None:
         self._store = store
         self._felt, self._well = -1e9, False
 
     async def takes_writes(self) -> bool:
-        """Whether the store takes writes."""
+        """Return whether the store takes writes."""
         if time.monotonic() - self._felt > _FRESH_SECONDS:
             self._felt = time.monotonic()
             try:
@@ -98,7 +98,7 @@ class StoreHealth:
 
 
 class WriterService:
-    """A writer to a store, and what takes its turn there: both end before the store closes."""
+    """A service with a writer and periodic tasks on a store, which end before the store closes."""
 
     store: Closable
     _writer: Writer[Any, Any] | None = None

@@ -22,7 +22,7 @@ _STYLE = """
 
 
 def invitation_links(address: str, codes: Sequence[str]) -> list[str]:
-    """The address of the answer page with each invitation, behind a # that no server is sent."""
+    """Return the answer page's address with each invitation, behind a # that is never sent."""
     parts = urllib.parse.urlsplit(address)
     if parts.scheme not in ("http", "https") or not parts.netloc or parts.fragment:
         raise InputError(
@@ -32,7 +32,7 @@ def invitation_links(address: str, codes: Sequence[str]) -> list[str]:
 
 
 def printed_invitations(name: str, contact: str, address: str, codes: Sequence[str]) -> str:
-    """A page to print and cut: for each person a link, as a text and as a code to be read."""
+    """Return a page to print and cut: for each respondent a link, as text and as a code."""
     segno = import_optional("segno", "a page of codes for telephones")
     cards = []
     for link in invitation_links(address, codes):

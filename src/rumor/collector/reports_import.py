@@ -43,7 +43,7 @@ def import_reports(store: Store, path: PathLike, collection: Collection) -> Expo
 
 
 def strata_of(path: PathLike) -> list[str]:
-    """The kept columns of reports files, which a store has no place for."""
+    """Return the kept columns of reports files, which a store has no place for."""
     names = (name for file in find_files(path) for name in file.schema.names)
     return sorted({name for name in names if name not in RESERVED_COLUMNS})
 
@@ -51,7 +51,7 @@ def strata_of(path: PathLike) -> list[str]:
 def _counted(
     collection: Collection, question: Question, files: list[ReportFile]
 ) -> dict[datetime.date, Summary]:
-    """What was counted of each day; an invalid report refuses everything."""
+    """Return the summary of each day in `files`; an invalid report refuses all of them."""
     days: dict[datetime.date, Summary] = {}
     for part in stored_in(files):
         empty = Summary.empty(question.mechanism, contract=collection.digest, question=question.id)

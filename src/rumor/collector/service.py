@@ -1,4 +1,4 @@
-"""What a collector does, apart from HTTP: knows contracts, takes reports, gives estimates."""
+"""The collector's service, apart from HTTP: it knows contracts, takes reports, gives estimates."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _TESTED = 20_000
 
 @dataclass(frozen=True)
 class EstimateQuery:
-    """What an analyst wants to know."""
+    """An analyst's request for an estimate."""
 
     question: str
     collection: str | None = None
@@ -93,7 +93,7 @@ class Service(WriterService):
         self._current: StoredCollection | None = None
         self._checked = -1e9
         self._trouble: StoreUnavailableError | None = None
-        self._pulse = StoreHealth(self.store)
+        self._store_health = StoreHealth(self.store)
         self._writer: Writer[ReportBatch, Outcome] | None = None
         self._estimating = asyncio.Semaphore(1)
         self._tested: dict[tuple[str, str], tuple[bytes, Mapping[str, Any]]] = {}
@@ -101,7 +101,7 @@ class Service(WriterService):
         self._withdrawing = asyncio.Semaphore(1)
 
     def app(self) -> ASGIApp:
-        """Its HTTP face."""
+        """Return the ASGI application of the collector."""
         from rumor.collector.http.app import make_app
 
         return make_app(self)
@@ -147,7 +147,7 @@ class Service(WriterService):
             await self._refresh()
 
     async def current(self) -> StoredCollection:
-        """The newest contract of the series."""
+        """Return the newest contract of the series."""
         await self._fresh()
         if self._current is None:
             raise Problem(
@@ -159,7 +159,7 @@ class Service(WriterService):
         return self._current
 
     async def entry(self, digest: str) -> StoredCollection:
-        """The contract that a sender says its reports are of."""
+        """Return the contract that a sender names for its reports."""
         entry = self._entries.get(digest)
         if entry is None:
             await self._fresh()
@@ -169,9 +169,10 @@ class Service(WriterService):
         return entry
 
     def _unknown(self, digest: str) -> Problem | StoreUnavailableError:
-        """What is not known now may be put back: nobody is told to give up.
+        """Return the refusal of a collection that is not in the store now.
 
-        Where the store could not be asked, it is not said to be unknown at all.
+        It may be put back, so devices are not told to give up. If the store could not be read,
+        the refusal is the store's.
         """
         if self._trouble is not None:
             return self._trouble
@@ -185,7 +186,7 @@ class Service(WriterService):
         )
 
     def question(self, collection: Collection, id: str) -> Question:
-        """A question of a contract."""
+        """Return a question of a contract."""
         for question in collection.questions:
             if question.id == id:
                 return question
@@ -231,7 +232,7 @@ class Service(WriterService):
     async def _written(
         self, entry: StoredCollection, question: Question, batches: Sequence[ReportBatch]
     ) -> tuple[StoredCollection, list[Outcome]]:
-        """What becomes of batches of one question in one commit, and the collection as it is."""
+        """Write `batches` of one question in one commit; return the collection and the outcomes."""
         assert self._writer is not None
         outcomes = await self._writer.submit(*batches)
         if any(isinstance(outcome, CollectionUnknown) for outcome in outcomes):
@@ -243,7 +244,7 @@ class Service(WriterService):
         return entry, outcomes
 
     def _shut(self, entry: StoredCollection, outcome: Outcome) -> Problem | StoreUnavailableError:
-        """Why a collection takes nothing."""
+        """Return why a collection takes nothing."""
         if isinstance(outcome, CollectionUnknown):
             return self._unknown(entry.collection.digest)
         assert isinstance(outcome, CollectionClosed)
@@ -253,7 +254,7 @@ class Service(WriterService):
         )
 
     async def reached(self) -> list[str]:
-        """Whom devices speak to beside us, by the contracts of the series: issuers and relays."""
+        """Return the origins that devices also connect to: issuers and relays of the series."""
         with suppress(StoreUnavailableError):
             await self._fresh()
         known = [entry.collection for entry in self._entries.values()]
@@ -280,7 +281,7 @@ class Service(WriterService):
                 f"whole envelopes of {size} bytes; got {len(envelopes):,} bytes",
             )
         batches, bad = await asyncio.to_thread(
-            self.gateway.opened, entry, question, envelopes, turn
+            self.gateway.open_envelopes, entry, question, envelopes, turn
         )
         counts = self.metrics.reports
         if batches:
@@ -297,7 +298,7 @@ class Service(WriterService):
         return count
 
     async def _again(self, entry: StoredCollection) -> StoredCollection:
-        """A collection that the store no longer knows as it was: as it is now."""
+        """Return a collection that was deleted and restored since, as the store has it now."""
         await self._refresh()
         digest = entry.collection.digest
         found = self._entries.get(digest)
@@ -352,7 +353,7 @@ class Service(WriterService):
     # Estimates
 
     async def estimate(self, query: EstimateQuery) -> Mapping[str, Any]:
-        """The estimate of a question as plain data; everything stored so far counts."""
+        """Return the estimate of a question as plain data; everything stored so far counts."""
 
         def made(result: Any, question: Question) -> Mapping[str, Any]:
             from rumor.collector.estimating import as_data
@@ -362,7 +363,7 @@ class Service(WriterService):
         return await self._asked(query, made)
 
     async def estimate_file(self, query: EstimateQuery) -> bytes:
-        """The same as a file of the format that the query says."""
+        """Return the estimate as a file of the format in `query`."""
 
         def made(result: Any, question: Question) -> Mapping[str, Any]:
             from rumor.collector.estimating import as_file
@@ -382,7 +383,7 @@ class Service(WriterService):
             return await _analysed(self._estimate, entry, question, query, shape)
 
     async def _named(self, wanted: str | None) -> StoredCollection:
-        """The collection whose digest begins so; the newest where none is wanted."""
+        """Return the collection whose digest begins so; the newest where none is wanted."""
         if wanted is None:
             return await self.current()
         for digest, entry in self._entries.items():
@@ -419,7 +420,7 @@ class Service(WriterService):
         }
 
     async def overview(self, collection: str | None) -> Mapping[str, Any]:
-        """The collections of the series, and the questions of one with their reports by day."""
+        """Return the collections of the series, and one's questions with their reports by day."""
 
         def seen(entry: StoredCollection) -> Mapping[str, Any]:
             self.store.summarize()
@@ -438,7 +439,7 @@ class Service(WriterService):
         different_people: bool,
         view: View,
     ) -> Mapping[str, Any]:
-        """What differs between two periods of days, each written FIRST..LAST."""
+        """Return the comparison of two `periods` of days, each written FIRST..LAST."""
 
         def compared(entry: StoredCollection, asked: Question) -> Mapping[str, Any]:
             from rumor.analysis.compare.method import period_name, read_period
@@ -453,7 +454,7 @@ class Service(WriterService):
     async def trend(
         self, question: str, collection: str | None, every: str, different_people: bool
     ) -> Mapping[str, Any]:
-        """How the answers to a question moved from day to day, or from week to week."""
+        """Return the trend of a question, by days or weeks, as plain data."""
 
         def followed(entry: StoredCollection, asked: Question) -> Mapping[str, Any]:
             from rumor.collector.estimating import trend_data
@@ -471,7 +472,7 @@ class Service(WriterService):
         collection: str | None,
         work: Callable[[StoredCollection, Question], Mapping[str, Any]],
     ) -> Mapping[str, Any]:
-        """What is made of a question's counts, everything stored so far among them."""
+        """Return `work` applied to a question once all stored reports are counted."""
 
         def made(entry: StoredCollection, asked: Question) -> Mapping[str, Any]:
             self.store.summarize()
@@ -484,7 +485,7 @@ class Service(WriterService):
             return await _analysed(made, entry, self.question(entry.collection, question))
 
     async def integrity(self, question: str, collection: str | None) -> Mapping[str, Any]:
-        """Whether the newest reports of a question look crafted."""
+        """Return whether the newest reports of a question look crafted."""
         async with self._estimating:
             await self._refresh()
             entry = await self._named(collection)
@@ -508,13 +509,13 @@ class Service(WriterService):
     # Health
 
     async def is_healthy(self) -> bool:
-        """Whether the store takes writes, asked at most once a second.
+        """Return whether the store takes writes, asked at most once a second.
 
         A small write may pass where reports just failed (a disk that is nearly full): that
         counts as ill for a while.
         """
         return (
-            await self._pulse.takes_writes()
+            await self._store_health.takes_writes()
             and time.monotonic() - self.metrics.failed_at > _ILL_SECONDS
         )
 

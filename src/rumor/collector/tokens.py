@@ -23,7 +23,7 @@ _PREFIX = "rumor-"
 
 
 class Tokens:
-    """The tokens of a file."""
+    """The tokens in a token file, read again when it changes."""
 
     def __init__(self, path: PathLike) -> None:
         self._path = Path(path)
@@ -40,7 +40,7 @@ class Tokens:
                 self._seen = seen
 
     def allow(self, token: str) -> bool:
-        """Whether this is one of the tokens; the time it takes does not say how nearly."""
+        """Return whether this is one of the tokens; the time it takes does not say how nearly."""
         try:
             self._refresh()
         except InputError:
@@ -51,7 +51,7 @@ class Tokens:
 
 
 def read_tokens(path: Path) -> list[tuple[str, bytes]]:
-    """The names and hashes in a token file."""
+    """Return the names and hashes in a token file."""
     found = []
     try:
         text = path.read_text(encoding="utf-8")
@@ -87,7 +87,7 @@ def add_token(path: PathLike, name: str) -> str:
 
 @contextmanager
 def first_token(path: PathLike) -> Iterator[Path]:
-    """A new token file with one token, and that token in a file of its owner's beside it.
+    """Yield a new token file with one token, and that token in a file of its owner's beside it.
 
     Gives the path of the latter. Both appear when the block has ended well.
     """

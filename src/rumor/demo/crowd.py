@@ -18,7 +18,7 @@ from rumor.mechanisms.summary import Summary
 from rumor.privacy.promise import question_promise
 from rumor.results.estimate import Estimate
 
-# What the simulated crowd is like; nobody who collects reports gets to see this.
+# The distribution of the simulated answers, which a real collector never sees.
 SHARES = {
     "nothing": 0.31,
     "back pain": 0.14,
@@ -38,7 +38,7 @@ _CROWDS = (1_000, 10_000, 100_000, 1_000_000)
 
 
 def demo_collection() -> Collection:
-    """The contract of the demonstration; epsilon ln 3 makes every number in it a simple one."""
+    """Return the contract of the demonstration; epsilon ln 3 gives simple numbers."""
     question = {
         "id": "health",
         "kind": "choice",
@@ -59,7 +59,7 @@ def demo_collection() -> Collection:
 
 @dataclass(frozen=True)
 class Person:
-    """One of the crowd: who, what they answer, and the bits that left their device."""
+    """One respondent: number, answer, and the bits that were sent."""
 
     number: int
     answer: int
@@ -68,7 +68,7 @@ class Person:
 
 @dataclass(frozen=True, eq=False)
 class Demo:
-    """What happened: the truth that nobody sees, one person, and the estimate."""
+    """The outcome of a demonstration: the true shares, one person's report, and the estimate."""
 
     collection: Collection
     person: Person
@@ -129,7 +129,7 @@ class Demo:
         return [(n, math.sqrt(float(self.oracle.variance(0.02, n, "people")))) for n in _CROWDS]
 
     def to_dict(self) -> dict[str, object]:
-        """The demonstration as plain data for JSON."""
+        """Return the demonstration as plain data for JSON."""
         data = self.estimate.to_dict(of="people")
         rows = data["estimates"]
         assert isinstance(rows, list)
@@ -150,7 +150,7 @@ class Demo:
         }
 
     def text(self) -> str:
-        """The demonstration as a terminal shows it."""
+        """Return the demonstration as a terminal shows it."""
         person, labels = self.person, self.labels
         dots = ("·", "1")
         bits = [
@@ -232,7 +232,7 @@ def run(
 
 
 def _someone(answers: NDArray[np.int64], crowd: np.random.Generator) -> int:
-    """Anyone with something to hide (anyone at all, should nobody have)."""
+    """Return a respondent with a sensitive answer (any respondent if there is none)."""
     open_about = [list(SHARES).index(label) for label in _OPEN_ABOUT]
     candidates = np.flatnonzero(~np.isin(answers, open_about))
     return int(crowd.choice(candidates if candidates.size else np.arange(answers.size)))

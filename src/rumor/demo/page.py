@@ -45,7 +45,7 @@ small, code { color: var(--soft); } code { font: .8em var(--mono); overflow-wrap
 
 
 def tokens() -> str:
-    """The colours and type of the pages: all that comes before the first rule for elements."""
+    """Return the pages' colours and fonts: the style sheet up to its first rule for elements."""
     style = Path(rumor.collector.__file__).parent / "web" / "base.css"
     return style.read_text("utf-8").partition("\n*, ::before")[0]
 
@@ -60,7 +60,7 @@ def write_page(demo: Demo, path: PathLike) -> Path:
 
 
 def page(demo: Demo) -> str:
-    """The page as HTML."""
+    """Return the page as HTML."""
     person, answer = demo.person, escape(demo.labels[demo.person.answer])
     chart = chart_svg(
         frequency_chart(
@@ -109,7 +109,7 @@ anybody, the collector included, whatever else they know and however much they c
 
 
 def _liars(demo: Demo) -> str:
-    """How far fake clients could move it, where the estimate says so."""
+    """Return the sentence on the poisoning bound, if the estimate has one."""
     lines = poisoning_line(demo.estimate.diagnostics)
     return "".join(
         f"<p>Not every respondent need be honest: {escape(line)}.</p>\n" for line in lines

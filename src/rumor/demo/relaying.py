@@ -36,14 +36,14 @@ from rumor.core.types import Progress
 from rumor.demo.crowd import SHARES, demo_collection
 from rumor.demo.serving import AnalystView, ask
 
-# Of the people so many are devices with a disk of their own; the others' envelopes are as real.
+# The number of respondents with a device and disk of their own; the other envelopes are as real.
 _DEVICES = 10
 _TURN_SECONDS, _PATIENCE = 1.0, 60.0
 
 
 @dataclass(frozen=True)
 class RelayDemo:
-    """What each of the three saw."""
+    """The outcome of a demonstration with a relay: what relay, collector and analyst saw."""
 
     relay: str
     collector: str
@@ -51,23 +51,23 @@ class RelayDemo:
     envelope: bytes
     size: int
     before: str
-    """What the collector said when one envelope was missing."""
-    told: AnalystView
+    """The collector's answer while one envelope was missing."""
+    analyst: AnalystView
 
     def to_dict(self) -> dict[str, object]:
-        """The same as plain data for JSON."""
+        """Return the demonstration as plain data for JSON."""
         return {
             "relay": self.relay,
             "collector": self.collector,
             "people": self.people,
             "envelope": self.envelope.hex(),
             "one_too_few": self.before,
-            "reports": self.told.answer["reports"],
-            "estimate": self.told.answer,
+            "reports": self.analyst.answer["reports"],
+            "estimate": self.analyst.answer,
         }
 
     def text(self) -> str:
-        """The same as a terminal shows it."""
+        """Return the demonstration as text for a terminal."""
         few = self.people - 1
         sees = [
             ("  the relay", "addresses and times; bytes that it cannot open", "no report"),
@@ -94,9 +94,9 @@ class RelayDemo:
                 "",
                 aligned(("", "sees", "does not see"), sees, left=(0, 1, 2)),
                 "",
-                f"What the analyst is told, from {self.told.answer['reports']:,} reports:",
+                f"What the analyst is told, from {self.analyst.answer['reports']:,} reports:",
                 "",
-                self.told.table(),
+                self.analyst.table(),
                 "",
                 wrapped(
                     "Here one person runs all three. It helps only where relay and collector are "
@@ -107,7 +107,7 @@ class RelayDemo:
 
 
 def run(people: int, *, seed: int | None = None, on_progress: Progress | None = None) -> RelayDemo:
-    """Let so many simulated people answer through a relay, in three processes."""
+    """Let `people` simulated respondents answer through a relay, in three processes."""
     crowd = np.random.default_rng(seed)
     answers = crowd.choice(len(SHARES), size=people, p=list(SHARES.values()))
     with tempfile.TemporaryDirectory(prefix="rumor-demo-") as place:
@@ -176,7 +176,7 @@ def _sent(
 
 
 def _asked_until(collector: str, reports: int, token: str) -> dict[str, Any]:
-    """The estimate, once it is of so many reports."""
+    """Ask `collector` for the estimate until it counts `reports` reports, and return it."""
     deadline = time.monotonic() + _PATIENCE
     while (answer := ask(collector, "health", token)).get("reports") != reports:
         if time.monotonic() > deadline:
@@ -187,7 +187,7 @@ def _asked_until(collector: str, reports: int, token: str) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def _process(folder: Path, arguments: Sequence[str]) -> Iterator[str]:
-    """A command of Rumor's that serves, in a process of its own; gives its URL."""
+    """Run a serving command of Rumor's in a process of its own; yield its URL."""
     process = subprocess.Popen(
         [sys.executable, "-m", "rumor", *arguments, "--json"],
         cwd=folder,

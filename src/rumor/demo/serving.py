@@ -33,13 +33,13 @@ _BATCH = 1_000
 
 @dataclass(frozen=True)
 class AnalystView:
-    """What an analyst is told, beside the truth, which nobody is told."""
+    """The estimate that the analyst received, with the true shares, which nobody receives."""
 
     answer: dict[str, Any]
     truth: tuple[float, ...]
 
     def table(self) -> str:
-        """Both, the commonest first."""
+        """Return true and estimated shares as a table, the most frequent answers first."""
         rows = [
             (f"  {row['value']}", percent(true, 1), percent(row["frequency"], 1), _span(row))
             for row, true in zip(self.answer["estimates"], self.truth, strict=True)
@@ -50,7 +50,7 @@ class AnalystView:
 
 @dataclass(frozen=True)
 class ServiceDemo:
-    """What happened between the devices, the collector and the analyst."""
+    """The outcome of a demonstration as a service: devices, collector and analyst."""
 
     url: str
     digest: str
@@ -58,16 +58,16 @@ class ServiceDemo:
     reports: int
     duplicates: int
     without_token: str
-    """What the collector says to whoever has none."""
-    told: AnalystView
+    """The collector's answer to a request without a token."""
+    analyst: AnalystView
 
     def to_dict(self) -> dict[str, object]:
-        """The same as plain data for JSON."""
+        """Return the demonstration as plain data for JSON."""
         own = ("url", "devices", "reports", "duplicates", "without_token")
-        return {**{name: getattr(self, name) for name in own}, "estimate": self.told.answer}
+        return {**{name: getattr(self, name) for name in own}, "estimate": self.analyst.answer}
 
     def text(self) -> str:
-        """The same as a terminal shows it."""
+        """Return the demonstration as text for a terminal."""
         sentences = [
             f"The same as a service. A collector listened at {self.url} and kept reports in a "
             f"file. {self.devices} devices fetched its contract (digest {self.digest[:12]}...), "
@@ -82,7 +82,7 @@ class ServiceDemo:
                 wrapped(sentences[0]),
                 wrapped(sentences[1]),
                 "",
-                self.told.table(),
+                self.analyst.table(),
             ]
         )
 
@@ -133,7 +133,7 @@ def run(
 
 
 def _send_twice(url: str, collection: Collection, answer: str) -> int:
-    """One person's report, sent again as by a device that never heard the answer."""
+    """Send one respondent's report twice, as a device does that never heard the answer."""
     question = collection.questions[0]
     record = secrets.token_bytes(16) + question.mechanism.report(answer)
     transport = Transport(url)
@@ -159,7 +159,7 @@ def _send_all(
 
 
 def ask(url: str, question: str, token: str | None) -> dict[str, Any]:
-    """What a collector tells whoever has this token, or none."""
+    """Return the collector's answer to an estimate request with `token`, or without one."""
     headers = {} if token is None else {"Authorization": f"Bearer {token}"}
     request = urllib.request.Request(f"{url}/v1/estimates/{question}?of=people", headers=headers)
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))

@@ -37,7 +37,7 @@ from rumor.core.reports import Reports
 from rumor.demo.crowd import SHARES, demo_collection
 from rumor.mechanisms.summary import Summary
 
-# What the simulated people are like; nobody who collects reports gets to see this.
+# The distributions of the simulated answers, which a real collector never sees.
 WORDS = {
     "calm": 0.24,
     "busy": 0.2,
@@ -70,7 +70,7 @@ _AT_ONCE, _PAUSE, _MOST = 100, 2.0, 200_000
 
 
 def showcase_collection() -> Collection:
-    """The contract: a question of each kind, the first of them the demonstration's own."""
+    """Return the contract: a question of each kind, the first of them the demonstration's own."""
     health = demo_collection().questions[0]
     return Collection.resolve(
         {
@@ -123,7 +123,7 @@ def showcase_collection() -> Collection:
 
 
 def crowd(people: int, chance: np.random.Generator) -> dict[str, Any]:
-    """What so many simulated people would have to answer, by question."""
+    """Return the true answers of `people` simulated respondents, by question."""
     held = np.array([share for share, _ in HABITS.values()])
     often = np.array([mean for _, mean in HABITS.values()])
     amounts = 1 + chance.poisson(np.broadcast_to(often - 1, (people, len(HABITS))))
@@ -136,7 +136,7 @@ def crowd(people: int, chance: np.random.Generator) -> dict[str, Any]:
 
 
 class SimulatedPeople:
-    """Simulated people; with a seed they and their noise are the same each time."""
+    """Simulated respondents, whose answers and noise repeat under one seed."""
 
     def __init__(self, seed: int | None) -> None:
         self._chance, self._seeded = np.random.default_rng(seed), seed is not None
@@ -145,7 +145,7 @@ class SimulatedPeople:
         return Seeded(int(self._chance.integers(1 << 62))) if self._seeded else System()
 
     def reports(self, collection: Collection, people: int) -> dict[str, Reports]:
-        """What the devices of so many people send, by question."""
+        """Return the reports of `people` simulated respondents, by question."""
         return {
             id: collection.question(id).mechanism.privatize(values, random=self._noise())
             for id, values in crowd(people, self._chance).items()
@@ -154,7 +154,7 @@ class SimulatedPeople:
 
 @dataclass(frozen=True)
 class RunningCollector:
-    """A collector that runs: where it is, and who may ask it."""
+    """A running collector: its address, and an analyst's token."""
 
     url: str
     token: str
@@ -174,7 +174,7 @@ class RunningCollector:
 
 @dataclass(frozen=True)
 class Showcase(RunningCollector):
-    """One with people to answer it."""
+    """A running collector with simulated respondents."""
 
     people: SimulatedPeople
 
@@ -190,9 +190,9 @@ class Showcase(RunningCollector):
 
 @contextmanager
 def showcase(past: Mapping[int, int], *, seed: int | None = None) -> Iterator[Showcase]:
-    """A collector on this machine in a folder that is deleted afterwards.
+    """Yield a collector on this machine in a folder that is deleted afterwards.
 
-    `past` says how many people answered so many days ago.
+    `past` maps a number of days ago to the number of people who answered then.
     """
     people = SimulatedPeople(seed)
     with tempfile.TemporaryDirectory(prefix="rumor-showcase-") as place:
@@ -243,7 +243,7 @@ def stay() -> None:
 def _filled(
     store: Store, collection: Collection, past: Mapping[int, int], people: SimulatedPeople
 ) -> StoredCollection:
-    """A collection with a past: the reports of some days."""
+    """Return a collection with a past: the reports of some days."""
     made = {
         today() - datetime.timedelta(days=ago): people.reports(collection, number)
         for ago, number in past.items()

@@ -37,7 +37,7 @@ DOCUMENTS: Mapping[str, str] = {
 
 
 def paper(name: str) -> Paper:
-    """The paper of this name."""
+    """Return the paper of this name."""
     if name not in MODULES:
         raise InputError(f"a paper must be one of {', '.join(MODULES)}; got {format_value(name)}")
     found: Paper = importlib.import_module(MODULES[name]).PAPER

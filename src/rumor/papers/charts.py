@@ -21,7 +21,7 @@ _DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [1, 0], [6, 3], [2, 2], [8, 3, 
 
 
 def picture(figure: Figure) -> str:
-    """The figure as SVG, with the digest of what it shows at its end."""
+    """Return the figure as SVG, with the digest of what it shows at its end."""
     import vl_convert
 
     svg = str(vl_convert.vegalite_to_svg(specification(figure)))
@@ -32,13 +32,13 @@ def picture(figure: Figure) -> str:
 
 
 def digest(figure: Figure) -> str:
-    """Names what a figure shows, whatever fonts it is drawn with."""
+    """Return a digest of a figure's contents, whatever fonts it is drawn with."""
     text = json.dumps(specification(figure), sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def specification(figure: Figure) -> dict[str, Any]:
-    """The figure in the language of Vega-Lite."""
+    """Return the figure in the language of Vega-Lite."""
     chart = {"tick": _ticks, "grid": _grids}.get(figure.kind, _panels)(figure)
     title = alt.Title(figure.title, subtitle=[figure.note] if figure.note else [])
     styled = (
@@ -78,7 +78,7 @@ def _rows(points: Sequence[Point]) -> list[dict[str, object]]:
 
 
 def _short(number: float) -> float:
-    """Five digits are more than a picture shows."""
+    """Round a number to five digits, more than a chart shows."""
     return float(f"{number:.5g}")
 
 
@@ -147,7 +147,7 @@ def _ticks(figure: Figure) -> Any:
 
 
 def _grids(figure: Figure) -> Any:
-    """Matrices beside each other: a cell is as dark as it is small, and 0 is black."""
+    """Return matrices side by side: darker cells are smaller, and 0 is black."""
     panels = []
     for facet in dict.fromkeys(point.facet for point in figure.points):
         here = [p for p in figure.points if p.facet == facet]
@@ -175,7 +175,7 @@ def _chart(rows: Sequence[dict[str, object]]) -> alt.Chart:
 
 
 def _scale(values: Sequence[float], log: bool) -> tuple[alt.Scale, alt.Axis]:
-    """A scale over all values; a logarithmic one with ticks where they can be read."""
+    """Return a scale over all values; a logarithmic one with ticks where they can be read."""
     low, high = min(values), max(values)
     if not log:
         room = 0.04 * (high - low or 1)

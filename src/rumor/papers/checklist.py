@@ -9,22 +9,22 @@ from rumor.papers.model import ChecklistItem
 
 
 def items() -> Iterator[tuple[str, str, ChecklistItem]]:
-    """The number of the document, the name of its paper, and the item."""
+    """Yield the number of the document, the name of its paper, and the item."""
     for number, name in DOCUMENTS.items():
         for entry in paper(name).checklist:
             yield number, name, entry
 
 
 def rows() -> list[tuple[str, str, str, str]]:
-    """A line for each item: document, item, what it is, and the command, or why there is none."""
+    """Return a row per item: document, item, description, and command (or why there is none)."""
     return [
         (number, entry.what, entry.says, entry.shown or f"none: {entry.note}")
         for number, _, entry in items()
     ]
 
 
-def said() -> str:
-    """How many there are, in a sentence."""
+def items_sentence() -> str:
+    """Return the number of items in a sentence."""
     found = list(items())
     without = sum(not entry.shown for _, _, entry in found)
     text = (

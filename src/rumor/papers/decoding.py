@@ -29,7 +29,7 @@ P, Q, LEVEL = 0.5, 0.75, 0.05
 
 
 def design_matrix(secret: str, hashes: int, words: int = WORDS) -> Bits:
-    """The bits of every word in every cohort, (bits x cohorts, words)."""
+    """Return the bits of every word in every cohort, (bits x cohorts, words)."""
     matrix = np.zeros((COHORTS * BITS, words), dtype=np.int8)
     for cohort in range(COHORTS):
         for word in range(1, words + 1):
@@ -41,20 +41,20 @@ def design_matrix(secret: str, hashes: int, words: int = WORDS) -> Bits:
 
 
 def zipf(words: int, alpha: float = 0.7) -> Vector:
-    """The shares of so many words."""
+    """Return the shares of `words` words under Zipf's law with exponent `alpha`."""
     ranks = np.arange(1, words + 1, dtype=np.float64) ** -alpha
     return np.asarray(ranks / ranks.sum())
 
 
 def word_shares(alpha: float) -> Vector:
-    """Zipf's law over the words held, nothing for the others."""
+    """Return Zipf's law over the words held, and 0 for the other words."""
     return np.concatenate([zipf(HELD, alpha), np.zeros(WORDS - HELD)])
 
 
 def response(
     design: Bits, counts: NDArray[np.int64], random: np.random.Generator, *, printed: bool
 ) -> Vector:
-    """The vector that is regressed: bit counts of each cohort, de-biased (equation 3).
+    """Return the vector that is regressed: bit counts of each cohort, de-biased (equation 3).
 
     As printed, the line that de-biases stands inside the loop over words, so each cohort's
     bits are de-biased a hundred times, once after every word.
@@ -74,7 +74,7 @@ def response(
 
 
 def candidates_of(design: Bits, hashes: int) -> Candidates:
-    """The design matrix as a candidate map: the bits of each cohort, repeated ones left out."""
+    """Return the design matrix as a candidate map: each cohort's bits without repetitions."""
     words = design.shape[1]
     rows = np.full((words, COHORTS * hashes), BITS, dtype=np.uint8)
     for word in range(words):
@@ -87,7 +87,7 @@ def candidates_of(design: Bits, hashes: int) -> Candidates:
 
 
 def shares_of(y: Vector) -> BitShares:
-    """Counts per cohort as shares, for the decode of the literature."""
+    """Return counts per cohort as shares, for the decode of the literature."""
     per_cohort = PEOPLE // COHORTS
     weight = np.full((COHORTS, BITS), per_cohort * (Q - P) ** 2 / (P * (1 - P)))
     sizes = np.full(COHORTS, per_cohort, dtype=np.int64)
@@ -95,7 +95,7 @@ def shares_of(y: Vector) -> BitShares:
 
 
 def kept_by_lasso(candidates: Candidates, y: Vector) -> int:
-    """How many words the positive Lasso keeps: none where every column points away from y."""
+    """Return how many words the positive Lasso keeps."""
     counts, ones = y.reshape(COHORTS, BITS), np.ones((COHORTS, BITS))
     lasso = Lasso(candidates.rows, candidates.bloom.hashes, counts, ones, levels=False)
     lasso.solve(np.full(len(candidates), PENALTY * counts.size))
@@ -103,13 +103,13 @@ def kept_by_lasso(candidates: Candidates, y: Vector) -> int:
 
 
 def rates(detected: NDArray[np.bool_]) -> tuple[float, float]:
-    """Precision and recall; precision is 0 where nothing was found, as in the listing."""
+    """Return precision and recall; precision is 0 where nothing was found, as in the listing."""
     true, all_ = int(detected[:HELD].sum()), int(detected.sum())
     return true / max(all_, 1), true / HELD
 
 
 def decode(parameters: Parameters, trials: int, seed: int) -> Numbers:
-    """Precision and recall of one way to decode, for one number of hashes.
+    """Return precision and recall of one way to decode, for one number of hashes.
 
     "as printed" and "as meant" run the listing; "all runs share the words" seeds the words as
     the listing does; "ours" is Rumor's decoder with the same hashes, noise and people; "ours,
@@ -174,7 +174,7 @@ def _same_hashes(
 
 
 def one_hash(hashes: int, key: bytes = b"one hash") -> rumor.Rappor:
-    """One hash, q = 1/2, and p such that epsilon is that of so many hashes at the paper's noise."""
+    """Return RAPPOR with one hash, q = 1/2 and the paper's epsilon for `hashes` hashes."""
     epsilon = hashes * np.log(Q * (1 - P) / (P * (1 - Q)))
     p = float(1 / (1 + np.exp(epsilon)))
     return rumor.Rappor(bits=BITS, hashes=1, cohorts=COHORTS, f=0, p=p, q=0.5, key=key)
@@ -195,14 +195,14 @@ _READINGS: Mapping[str, Callable[[int, NDArray[np.int64], np.random.Generator, i
 
 
 def loss(parameters: Parameters, trials: int, seed: int) -> Numbers:
-    """Epsilon of the published noise for so many hashes, and that of one hash set to match it."""
+    """Return epsilon of the published noise, and of one hash that is set to match it."""
     hashes = parameters["hashes"]
     rappor = rumor.Rappor(bits=BITS, hashes=hashes, cohorts=COHORTS, f=0, p=P, q=Q, key=b"loss")
     return {"epsilon": [rappor.epsilon], "epsilon of one hash": [one_hash(hashes).epsilon]}
 
 
 def null(parameters: Parameters, trials: int, seed: int) -> Numbers:
-    """No candidate is held: how often any is found all the same."""
+    """Return how often words are found although no candidate is held."""
     found: dict[str, list[float]] = {"published": [], "ours": []}
     for trial in range(seed, seed + trials):
         rappor = rumor.Rappor(

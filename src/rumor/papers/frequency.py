@@ -47,7 +47,7 @@ TRUTHS = (
 
 
 def truth(name: str, domain: int) -> Vector:
-    """The frequencies of a law of this name on so many values.
+    """Return the frequencies of the law `name` on `domain` values.
 
     "tenth": a tenth of the values share all equally. "two levels": one value in fifty, and all
     these together hold half. "one 90": one value holds 90 per cent, the rest equally.
@@ -100,28 +100,28 @@ ORACLES: Mapping[str, Callable[[int, float], FrequencyOracle]] = {
 
 @cache
 def published_tables(name: str) -> Any:
-    """The published numbers of a paper."""
+    """Return the published numbers of a paper."""
     file = Path(__file__).parent / "published" / f"{name}.json"
     return json.loads(file.read_text(encoding="utf-8"))
 
 
 def draw(oracle: FrequencyOracle, law: Vector, people: int, seed: int) -> NDArray[np.uint8]:
-    """Reports of people drawn from a law."""
+    """Return reports of people drawn from a law."""
     return oracle.privatize(values_of(law, people, seed), random=rumor.Seeded(seed))
 
 
 def values_of(law: Vector, people: int, seed: int) -> NDArray[np.int64]:
-    """The values of people drawn from a law."""
+    """Return the values of people drawn from a law."""
     return np.random.default_rng([seed, people]).choice(law.size, people, p=law)
 
 
 def squared(frequency: Vector, law: Vector) -> float:
-    """The sum of squared differences (CSS 2020, equation 15)."""
+    """Return the sum of squared differences (CSS 2020, equation 15)."""
     return float(((frequency - law) ** 2).sum())
 
 
 def errors(parameters: Parameters, trials: int, seed: int) -> Numbers:
-    """One oracle and one method on fresh people, again and again."""
+    """Return the errors of one oracle and one method, with new people in each trial."""
     oracle, law, people = _setting(parameters)
     method = str(parameters["method"])
     found: dict[str, list[float]] = {"error": [], "realised": []}
@@ -136,7 +136,7 @@ def errors(parameters: Parameters, trials: int, seed: int) -> Numbers:
 
 
 def response_errors(parameters: Parameters, trials: int, seed: int) -> Numbers:
-    """Randomised response and plain iterations from the observed histogram (equation 5).
+    """Return the errors of randomised response with plain iterations (equation 5).
 
     Stopped when an iteration moves less than `step` people, all values together, and at the
     optimum.
@@ -163,7 +163,7 @@ def response_errors(parameters: Parameters, trials: int, seed: int) -> Numbers:
 def response_iterations(
     oracle: FrequencyOracle, observed: Vector, step: float, most: int = 1_000_000
 ) -> tuple[Vector, int]:
-    """Equation 5 of CSS 2020, for a channel with one probability of truth and one of lies."""
+    """Iterate equation 5 of CSS 2020 until a step is below `step`; return shares and iterations."""
     miss, gain, here = oracle.miss, oracle.hit - oracle.miss, observed
     for iteration in range(1, most + 1):
         ratio = observed / (miss + gain * here)
@@ -175,7 +175,7 @@ def response_iterations(
 
 
 def trajectory(parameters: Parameters, trials: int, seed: int) -> Numbers:
-    """The error of plain iterations (equation 10) after some numbers of them, and at the optimum.
+    """Return the error of plain iterations (equation 10) by their number, and at the optimum.
 
     "step" is the Euclidean length of the last move, in frequencies; "gap" bounds how far the
     mean log-likelihood is from the largest.
@@ -209,7 +209,7 @@ def trajectory(parameters: Parameters, trials: int, seed: int) -> Numbers:
 
 
 def limits(parameters: Parameters, trials: int, seed: int) -> Numbers:
-    """What doubles hold of the product of probabilities, and of the scaled one."""
+    """Return the largest domain whose product of probabilities a double holds, and two products."""
     epsilon, domain = float(parameters["epsilon"]), int(parameters["domain"])
 
     def symmetric(values: int) -> Any:
@@ -228,7 +228,7 @@ def limits(parameters: Parameters, trials: int, seed: int) -> Numbers:
 
 
 def reach(parameters: Parameters, trials: int, seed: int) -> Numbers:
-    """The largest domain on which iterations on a form of the likelihood can begin.
+    """Return the largest domain on which iterations on a form of the likelihood can begin.
 
     Found by bisection over domains, on the reports of the same number of people who all hold
     value 0.
@@ -259,7 +259,7 @@ def reach(parameters: Parameters, trials: int, seed: int) -> Numbers:
 
 
 def normaliser(parameters: Parameters, trials: int, seed: int) -> Numbers:
-    """Equations 13 and 14 as printed: what the shares of the domain add up to.
+    """Return the sums of shares over the domain under equations 13 and 14 as printed.
 
     Equation 13 sums 1/n over people where it should sum over values; equation 14 with s = 0.8
     gives the first value four fifths, where the numbers follow the ratio 0.8.
@@ -284,7 +284,7 @@ def _harmonic(n: int) -> float:
 
 
 def sparsity(parameters: Parameters, trials: int, seed: int) -> Numbers:
-    """The columns of the channel that occur (equation 11) beside those there are, in bits."""
+    """Return the number of occurring columns of the channel (equation 11) and of all, in bits."""
     oracle, law, people = _setting(parameters)
     found = [
         len(np.unique(draw(oracle, law, people, s), axis=0)) for s in range(seed, seed + trials)
@@ -296,7 +296,7 @@ def sparsity(parameters: Parameters, trials: int, seed: int) -> Numbers:
 
 
 def unary_channel(parameters: Parameters, trials: int, seed: int) -> Numbers:
-    """The channel on three values (Figure 4) against the product of equation 6, entry by entry."""
+    """Compare the channel on three values (Figure 4) with the product of equation 6, by entry."""
     oracle = rumor.UnaryEncoding(
         domain=3, epsilon=float(parameters["epsilon"]), variant="symmetric"
     )
@@ -319,7 +319,7 @@ def unary_channel(parameters: Parameters, trials: int, seed: int) -> Numbers:
 
 
 def outputs_of(domain: int) -> Sequence[tuple[int, ...]]:
-    """All rows of so many bits, in the order of Figure 4."""
+    """Return all rows of `domain` bits, in the order of Figure 4."""
     return [
         tuple(number >> (domain - 1 - i) & 1 for i in range(domain))
         for number in range(1 << domain)
@@ -337,7 +337,7 @@ _NOTHING, _LEG = 1e-30, 2_000
 
 
 def stated_rule(parameters: Parameters, trials: int, seed: int) -> Numbers:
-    """The stated rule, eta = D^-4 in counts, run to its end: what it costs and what comes out.
+    """Run the stated rule, eta = D^-4 in counts, to its end; return its cost and result.
 
     Plain iterations on symmetric unary encoding (equation 11, as matrix products), until the
     Euclidean length of a step is below eta, or `most` were made. "error" is there, "optimum" that

@@ -28,7 +28,7 @@ from rumor.papers.model import Numbers, Parameters
 
 @dataclass(frozen=True)
 class BlockLayout:
-    """How many blocks the rule asks for, how large they are and how many exist."""
+    """The number of blocks that the rule asks for, their size, and the number that exists."""
 
     domain: int
     epsilon: float
@@ -41,19 +41,19 @@ class BlockLayout:
 
     @classmethod
     def of(cls, domain: int, epsilon: float) -> BlockLayout:
-        """By the package's rule."""
+        """Return the layout that the package's rule gives."""
         asked = int(2 ** math.floor(math.log2(min(2.0 * domain, math.exp(epsilon)))))
         block = int(2 ** math.ceil(math.log2(domain / asked + 1)))
         return cls(domain, epsilon, asked, block, -(-domain // (block - 1)))
 
     @property
     def kept_epsilon(self) -> float:
-        """What a report loses: the logarithm of its largest ratio of probabilities."""
+        """The epsilon of a report: the logarithm of its largest ratio of probabilities."""
         return math.log1p(math.expm1(self.epsilon) * self.existing / self.asked)
 
 
 def draw(layout: BlockLayout, values: NDArray[np.int64], random: np.random.Generator) -> Vector:
-    """The share of reports on every output, a row for each block."""
+    """Return the share of reports on every output, a row for each block."""
     block, half = layout.block, layout.block // 2
     rows = np.arange(1, block)
     odd = np.bitwise_count(rows[:, None] & np.arange(block)) % 2 == 1
@@ -74,7 +74,7 @@ def draw(layout: BlockLayout, values: NDArray[np.int64], random: np.random.Gener
 
 
 def decode(layout: BlockLayout, shares: Vector) -> Vector:
-    """Frequencies from the shares of outputs, before clipping: right where all blocks exist."""
+    """Return frequencies from the shares of outputs, unclipped: unbiased if all blocks exist."""
     half, power = layout.block / 2, math.exp(layout.epsilon)
     scale = layout.existing * (layout.block - 1) / half - 1 + power
     # Supporting reports minus the block's others: the transform has the sign of even parity.
@@ -83,7 +83,7 @@ def decode(layout: BlockLayout, shares: Vector) -> Vector:
 
 
 def package_errors(parameters: Parameters, trials: int, seed: int) -> Numbers:
-    """Clipped at zero and rescaled to one, as the package does unless told otherwise."""
+    """Return the package's errors, clipped at zero and rescaled to one as by its default."""
     domain, people = int(parameters.get("domain", 1000)), int(parameters["people"])
     layout, law = (
         BlockLayout.of(domain, float(parameters["epsilon"])),

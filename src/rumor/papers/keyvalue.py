@@ -32,14 +32,14 @@ PRODUCTS = 500
 APART = ", means apart"
 """After the name of a set: its shares, and means that have nothing to do with them."""
 OTHER_SETS = (*(f"{name}{APART}" for name in SETS), "ratings")
-"""What the paper does not run: sets that do not flatter a guess, and one with many rare keys."""
+"""Sets that the paper does not run: three with unrelated means, and one with many rare keys."""
 Random = np.random.Generator
 # Estimated shares and means, by contender.
 Answers = dict[str, tuple[Vector, Vector]]
 
 
 def data_set(name: str, random: Random | None = None) -> tuple[Vector, Vector]:
-    """Shares and means of 50 keys, as their moments (Table 1) show them; and other sets.
+    """Return shares and means of 50 keys, as their moments (Table 1) show them; and other sets.
 
     In the paper's sets a rare key has a mean near -1, so that a guess by the share alone is
     good. "gaussian, means apart" has the same shares and evenly spread means, dealt out anew by
@@ -67,7 +67,7 @@ def data_set(name: str, random: Random | None = None) -> tuple[Vector, Vector]:
 def draw_counts(
     mechanism: KeyValueBlock | PrivKV | PrivKVM, f: Vector, m: Vector, people: int, random: Random
 ) -> KeyCounts:
-    """The counts of one collection. Keys of a block are taken as drawn one by one."""
+    """Return the counts of one collection. Keys of a block are taken as drawn one by one."""
     about = mechanism.block if isinstance(mechanism, KeyValueBlock) else 1
     trials = random.multinomial(people * about, np.full(f.size, 1 / f.size))
     if isinstance(mechanism, PrivKVM):
@@ -100,7 +100,7 @@ def _rows(plus: Vector, minus: Vector) -> NDArray[np.float64]:
 
 
 def as_published(epsilon: float, people: int, f: Vector, m: Vector, random: Random) -> Answers:
-    """PrivKV by calibration and by EM on the same reports, and PrivKVM with three rounds."""
+    """Return PrivKV by calibration and by EM on the same reports, and PrivKVM with three rounds."""
     privkv = PrivKV(keys=f.size, epsilon=epsilon)
     counts = draw_counts(privkv, f, m, people, random)
     frequency, mean, _ = published_em(privkv, counts)
@@ -121,7 +121,7 @@ def as_published(epsilon: float, people: int, f: Vector, m: Vector, random: Rand
 
 
 def ours(epsilon: float, people: int, f: Vector, m: Vector, random: Random) -> Answers:
-    """The default, and the same reports under a flat prior and by maximum likelihood."""
+    """Return the default, and the same reports under a flat prior and by maximum likelihood."""
     block = KeyValueBlock(keys=f.size, epsilon=epsilon)
     counts = draw_counts(block, f, m, people, random)
     pooled = posterior_means(counts, block.rates, tuple(MODELS))
@@ -135,7 +135,7 @@ def ours(epsilon: float, people: int, f: Vector, m: Vector, random: Random) -> A
 
 
 def nominal_for(exact_epsilon: float) -> float:
-    """The nominal budget at which PrivKV's exact epsilon is this one, by bisection."""
+    """Return the nominal budget at which PrivKV's exact epsilon is this one, by bisection."""
     low, high = exact_epsilon, min(32.0, 2 * exact_epsilon + 1)
     for _ in range(60):
         middle = (low + high) / 2
@@ -147,7 +147,7 @@ def nominal_for(exact_epsilon: float) -> float:
 
 
 def em_at_exact(epsilon: float, people: int, f: Vector, m: Vector, random: Random) -> Answers:
-    """The published EM with PrivKV's budget raised until its exact epsilon is the stated one."""
+    """Return the published EM at the budget whose exact epsilon is the stated one."""
     privkv = PrivKV(keys=f.size, epsilon=nominal_for(epsilon))
     frequency, mean, _ = published_em(privkv, draw_counts(privkv, f, m, people, random))
     return {"EM exact": (frequency, mean)}
@@ -164,7 +164,7 @@ CONTENDERS: Mapping[str, Callable[[float, int, Vector, Vector, Random], Answers]
 
 
 def squared(answer: tuple[Vector, Vector], f: Vector, m: Vector) -> tuple[float, float]:
-    """Mean squared errors of shares (times 1e4) and means.
+    """Return mean squared errors of shares (times 1e4) and means.
 
     Where an estimator has no answer for a mean, 0 is taken: the middle of the range.
     """
@@ -174,12 +174,12 @@ def squared(answer: tuple[Vector, Vector], f: Vector, m: Vector) -> tuple[float,
 
 
 def absolute(answer: tuple[Vector, Vector], m: Vector) -> float:
-    """The mean absolute error of means: what the captions of Figures 2 to 8 name."""
+    """Return the mean absolute error of means: what the captions of Figures 2 to 8 name."""
     return float(np.abs(np.nan_to_num(answer[1]) - m).mean())
 
 
 def errors(parameters: Parameters, trials: int, seed: int) -> Numbers:
-    """MSE of shares (f) and means (m), MAE of means (a) of a group of contenders.
+    """Return MSE of shares (f) and means (m), MAE of means (a) of a group of contenders.
 
     "PrivKV clipped" has shares in [0, 1], "PrivKVM3 from 0" those below 0 set to 0.
     """
@@ -208,17 +208,14 @@ def errors(parameters: Parameters, trials: int, seed: int) -> Numbers:
 
 
 def together(parameters: Parameters, trials: int, seed: int) -> Numbers:
-    """How the errors of EM and PrivKV go together where both read the same reports.
-
-    The correlation over runs of the logarithms of MSE_f.
-    """
+    """Return the correlation over runs of EM's and PrivKV's log MSE_f, on the same reports."""
     found = errors({**parameters, "contenders": "published"}, int(parameters["runs"]), seed)
     em, privkv = (np.log(found[f"{row} f"]) for row in ("EM", "PrivKV"))
     return {"correlation": [float(np.corrcoef(em, privkv)[0, 1])]}
 
 
 def by_key(parameters: Parameters, trials: int, seed: int) -> Numbers:
-    """The estimated mean of every key (Figure 5): as published and ours."""
+    """Return the estimated mean of every key (Figure 5): as published and ours."""
     f, m = data_set(parameters["data"])
     random, found = np.random.default_rng(seed), dict[str, list[float]]()
     for _ in range(trials):
@@ -240,7 +237,7 @@ THRESHOLDS = (1e-3, 5e-4, 3e-4, 2e-4, 1e-4, 5e-5, 1e-5)
 
 
 def thresholds(parameters: Parameters, trials: int, seed: int) -> Numbers:
-    """MSE of EM's shares on the same reports, by the threshold at which it stops."""
+    """Return MSE of EM's shares on the same reports, by the threshold at which it stops."""
     f, m = data_set(parameters["data"])
     random, found = np.random.default_rng(seed), dict[str, list[float]]()
     privkv = PrivKV(keys=KEYS, epsilon=parameters["epsilon"])
@@ -254,7 +251,7 @@ def thresholds(parameters: Parameters, trials: int, seed: int) -> Numbers:
 
 
 def moments(parameters: Parameters, trials: int, seed: int) -> Numbers:
-    """Mean and variance of shares and means (Table 1)."""
+    """Return mean and variance of shares and means (Table 1)."""
     f, m = data_set(parameters["data"])
     found = {
         "mean share": f.mean(),
@@ -266,7 +263,7 @@ def moments(parameters: Parameters, trials: int, seed: int) -> Numbers:
 
 
 def exponent(parameters: Parameters, trials: int, seed: int) -> Numbers:
-    """The moments of the power set with the exponent as printed, -11/10, and as meant, -11."""
+    """Return the moments of the power set with the exponent -11/10 as printed, and -11 as meant."""
     k = np.arange(KEYS, dtype=np.float64)
     found = {}
     for name, power in (("as printed", -1.1), ("as meant", -11.0)):
@@ -277,7 +274,7 @@ def exponent(parameters: Parameters, trials: int, seed: int) -> Numbers:
 
 
 def closed_form(parameters: Parameters, trials: int, seed: int) -> Numbers:
-    """The exact error of PrivKV's shares, not clipped, for so many people: MSE_f times 1e4.
+    """Return the exact error of PrivKV's unclipped shares by number of people: MSE_f times 1e4.
 
     Given N reports on a key it is lambda (1 - lambda) / (N (p1 - q1)^2); N is binomial, so the
     mean of 1/N is a hair above keys / people.
@@ -291,13 +288,13 @@ def closed_form(parameters: Parameters, trials: int, seed: int) -> Numbers:
 
 
 def first_step(parameters: Parameters, trials: int, seed: int) -> Numbers:
-    """The worked example: P((1,1) | output (1,1)) after the first step from 1/4 each."""
+    """Return the worked example: P((1,1) | output (1,1)) after the first step from 1/4 each."""
     channel = PrivKV(keys=1, epsilon=parameters["epsilon"]).state_channel
     return {"first step": [float(responsibilities(channel, np.full(4, 0.25))[0, 0])]}
 
 
 def unidentified(parameters: Parameters, trials: int, seed: int) -> Numbers:
-    """The mean that EM finds in exact proportions, from two starts, and the limit of PrivKV.
+    """Return the mean that EM finds in exact proportions, from two starts, and the limit of PrivKV.
 
     No noise and no sampling: what differs is not identified by four states and three outputs.
     """

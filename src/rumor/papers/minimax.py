@@ -42,7 +42,7 @@ NAMES = {
 
 
 def bound(domain: int, people: int, epsilon: float) -> tuple[float, int]:
-    """The asymptotic minimax squared error, and the subset size that attains it."""
+    """Return the asymptotic minimax squared error, and the subset size that attains it."""
     e, k = math.exp(epsilon), domain
 
     def error(d: int) -> float:
@@ -52,14 +52,14 @@ def bound(domain: int, people: int, epsilon: float) -> tuple[float, int]:
 
 
 def bounds(parameters: Parameters, trials: int, seed: int) -> Numbers:
-    """The bound, and the noise-free limit: the error of a census of so many people."""
+    """Return the bound, and the noise-free limit: the error of a census of `people` people."""
     domain, people = parameters["domain"], parameters["people"]
     least, size = bound(domain, people, parameters["epsilon"])
     return {"bound": [least], "subset": [float(size)], "sampling": [(1 - 1 / domain) / people]}
 
 
 def oracle_errors(parameters: Parameters, trials: int, seed: int) -> Numbers:
-    """Squared error at the uniform law, in theory and measured, and on Zipf's law."""
+    """Return squared error at the uniform law, in theory and measured, and on Zipf's law."""
     domain, people = parameters["domain"], parameters["people"]
     oracle = ORACLES[parameters["oracle"]](domain, parameters["epsilon"])
     even, zipf = truth("uniform", domain), truth("zipf 1", domain)
@@ -77,7 +77,7 @@ def oracle_errors(parameters: Parameters, trials: int, seed: int) -> Numbers:
 
 
 def cells() -> Sequence[Cell]:
-    """The bound and every oracle at every epsilon."""
+    """Return the bound and every oracle at every epsilon."""
     made = []
     for epsilon in EPSILONS:
         common = {"domain": DOMAIN, "people": PEOPLE, "epsilon": epsilon}
@@ -91,7 +91,7 @@ def cells() -> Sequence[Cell]:
 
 
 def tables(results: Results) -> Sequence[PaperTable]:
-    """Errors over the bound."""
+    """Return tables of errors divided by the bound."""
     rows = []
     for epsilon in EPSILONS:
         least = results.mean(f"bound/epsilon {epsilon:g}", "bound")
@@ -124,7 +124,7 @@ def tables(results: Results) -> Sequence[PaperTable]:
 
 
 def figures(results: Results) -> Sequence[Figure]:
-    """Error against epsilon, and over the bound: at the uniform law, and the default on Zipf's."""
+    """Return charts of the error by epsilon, and over the bound, under two laws."""
     points = []
     panels = ("error, uniform law", "over the bound, uniform law", "default, Zipf, over the bound")
     for oracle, name in NAMES.items():

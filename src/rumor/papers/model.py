@@ -1,4 +1,4 @@
-"""What a reproduced paper is made of: a checklist, cells and claims.
+"""The parts of a reproduced paper: a checklist, cells and claims.
 
 The rule by which a published number counts as reproduced: it lies within three standard errors
 of the difference. The published number is a mean over the paper's own number of trials, so its
@@ -29,7 +29,7 @@ STANDARD_ERRORS = 3.0
 
 @dataclass(frozen=True)
 class PaperTable:
-    """A table that is no list of claims."""
+    """A table beyond the list of claims."""
 
     name: str
     title: str
@@ -39,7 +39,7 @@ class PaperTable:
 
     @classmethod
     def of_rows(cls, name: str, title: str, rows: Sequence[Mapping[str, str]]) -> PaperTable:
-        """One whose rows say what stands over each cell."""
+        """Return a table whose rows are mappings from column names to cells."""
         return cls(name, title, tuple(rows[0]), [tuple(row.values()) for row in rows])
 
 
@@ -54,12 +54,12 @@ class Point:
     low: float | None = None
     high: float | None = None
     text: str = ""
-    """What stands in the cell of a grid."""
+    """The text in a cell of a grid."""
 
 
 @dataclass(frozen=True)
 class Figure:
-    """Points to be drawn, a panel for each facet."""
+    """A chart of points, with a panel for each facet."""
 
     name: str
     title: str
@@ -78,7 +78,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Cell:
-    """One measurement: what runs, with which parameters, how often."""
+    """One measurement: an experiment, its parameters and its number of trials."""
 
     id: str
     experiment: Experiment
@@ -100,7 +100,7 @@ class Cell:
         return hashlib.sha256(source.encode()).hexdigest()[:12]
 
     def asked(self, *, trials: int | None, quick: bool) -> tuple[dict[str, Any], int]:
-        """The parameters and the number of trials of a run."""
+        """Return the parameters and the number of trials of a run."""
         settings = {**self.parameters, **(self.lighter if quick else {})}
         if self.trials == 1:  # no chance in it, or too long to repeat
             return settings, 1
@@ -123,7 +123,7 @@ class TrialMean:
 
 @dataclass(frozen=True)
 class Results:
-    """What cells measured, by cell and quantity, and where it comes from."""
+    """Measured means, by cell and quantity, and the run that they come from."""
 
     numbers: Mapping[str, Mapping[str, TrialMean]]
     made: Mapping[str, str]
@@ -133,15 +133,15 @@ class Results:
         return cell in self.numbers
 
     def get(self, cell: str, quantity: str) -> TrialMean:
-        """One quantity of one cell."""
+        """Return one quantity of one cell."""
         return self.numbers[cell][quantity]
 
     def mean(self, cell: str, quantity: str) -> float:
-        """Its mean."""
+        """Return the mean of one quantity of one cell."""
         return self.get(cell, quantity).mean
 
     def shown(self, cell: str, forms: Mapping[str, tuple[str, str]]) -> dict[str, str]:
-        """Means of a cell as text: under each heading that of a quantity, in a format."""
+        """Return means of a cell as text: under each heading that of a quantity, in a format."""
         return {
             heading: format(self.mean(cell, quantity), form)
             for heading, (quantity, form) in forms.items()
@@ -159,7 +159,7 @@ class Claim:
     cell: str
     quantity: str
     trials: int | None = None
-    """Of the paper; None where the number has no chance in it."""
+    """The number of trials in the paper; None for a number without chance."""
     rounding: float = 0.0
     """Half a unit of the last printed digit."""
     ours: tuple[str, str] | None = None
@@ -175,7 +175,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Verdict:
-    """A claim beside what was measured."""
+    """A claim with the measured number."""
 
     claim: Claim
     reproduced: TrialMean
@@ -242,7 +242,7 @@ class Paper:
     figures: Callable[[Results], Sequence[Figure]] = lambda results: ()
 
     def verdicts(self, results: Results) -> list[Verdict]:
-        """Every claim whose cell has been run."""
+        """Return every claim whose cell has been run."""
         return [
             Verdict(
                 claim,
@@ -262,7 +262,7 @@ def paper_of(
     tables: Callable[[Results], Sequence[PaperTable]],
     figures: Callable[[Results], Sequence[Figure]],
 ) -> Paper:
-    """A document, reproduced by these cells."""
+    """Return a document, reproduced by these cells."""
     file = Path(__file__).parent / "documents" / f"{document}.toml"
     said = tomllib.loads(file.read_text(encoding="utf-8"))
     checklist = [_entry(**entry) for entry in said["entry"]]

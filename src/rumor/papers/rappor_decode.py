@@ -27,12 +27,12 @@ READINGS = ("as printed", "as meant", "ours", "ours, one hash")
 
 
 def arithmetic(parameters: Parameters, trials: int, seed: int) -> Numbers:
-    """People in each cohort."""
+    """Return the number of people in each cohort."""
     return {"people in a cohort": [PEOPLE / COHORTS]}
 
 
 def cells() -> Sequence[Cell]:
-    """Every cell of the paper."""
+    """Return every cell of the paper."""
     made = [Cell("arithmetic", arithmetic), Cell("no true candidate", null, {}, 40, 8)]
     for hashes in HASHES:
         made.append(Cell(f"epsilon/{hashes}", loss, {"hashes": hashes}))
@@ -47,7 +47,7 @@ def cells() -> Sequence[Cell]:
 
 
 def tables(results: Results) -> Sequence[PaperTable]:
-    """Precision and recall by reading, and what does not show in the figure."""
+    """Return precision and recall by reading, and what does not show in the figure."""
     made = []
     kinds = (*READINGS, "as meant, shared words", "as meant, Zipf 1.1")
     for quantity in ("precision", "recall"):
@@ -72,7 +72,7 @@ def tables(results: Results) -> Sequence[PaperTable]:
 
 
 def figures(results: Results) -> Sequence[Figure]:
-    """Figure 1 with all readings."""
+    """Return Figure 1 with all readings."""
     points = []
     for quantity in ("precision", "recall"):
         for reading in READINGS:

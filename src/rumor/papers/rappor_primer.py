@@ -32,7 +32,7 @@ TRIALS = 20
 
 
 def stages(parameters: Parameters, trials: int, seed: int) -> Numbers:
-    """One draw of all stages with fixed seeds: the bits set in each."""
+    """Return the set bits of each stage, for one draw with fixed seeds."""
     rappor = _example()
     bits = int.from_bytes(rappor.bloom.filter("68", cohort=0), "little")
     first, second = parameters["seeds"]
@@ -48,7 +48,7 @@ def stages(parameters: Parameters, trials: int, seed: int) -> Numbers:
 
 
 def example(parameters: Parameters, trials: int, seed: int) -> Numbers:
-    """Many draws of the example: how many bits are set, and how many of its own survive."""
+    """Return how many bits are set, and how many of the word's own survive, over many draws."""
     rappor = _example()
     bits = int.from_bytes(rappor.bloom.filter("68", cohort=0), "little")
     draws = StreamDraws(rumor.Seeded(seed).stream())
@@ -68,7 +68,7 @@ def _example() -> rumor.Rappor:
 
 
 def normal(parameters: Parameters, trials: int, seed: int) -> Numbers:
-    """The normal distribution learned: counts by bin, and their error.
+    """Return the normal distribution learned: counts by bin, and their error.
 
     "as printed" de-biases with all samples, dropped ones included; "rms error" uses the reports
     received. "expected" is the exact standard error, the people held fixed.
@@ -106,7 +106,7 @@ def normal(parameters: Parameters, trials: int, seed: int) -> Numbers:
 
 
 def variants(parameters: Parameters, trials: int, seed: int) -> Numbers:
-    """The loss of the two things that are called one-time RAPPOR, and of the basic figure."""
+    """Return the loss of both mechanisms that are called one-time RAPPOR, and of basic RAPPOR."""
     text = rumor.Rappor.one_time(key=b"variants", f=0.5, hashes=1)
     code = rumor.Rappor(bits=128, hashes=1, cohorts=64, f=0, p=0.5, q=0.75, key=b"variants")
     return {
@@ -117,7 +117,7 @@ def variants(parameters: Parameters, trials: int, seed: int) -> Numbers:
 
 
 def cells() -> Sequence[Cell]:
-    """Every cell of the primer."""
+    """Return every cell of the primer."""
     made = [
         Cell("stages", stages, {"seeds": [36, 1]}),
         Cell("example", example, {}, DRAWS, 20),
@@ -131,7 +131,7 @@ def cells() -> Sequence[Cell]:
 
 
 def tables(results: Results) -> Sequence[PaperTable]:
-    """The example, the figure's errors, and the variants."""
+    """Return the example, the figure's errors, and the variants."""
     return [_drawn(results), _learned(results), _variants(results)]
 
 
@@ -183,7 +183,7 @@ def _variants(results: Results) -> PaperTable:
 
 
 def figures(results: Results) -> Sequence[Figure]:
-    """The example's bits, and the normal distribution at three sizes."""
+    """Return the example's bits, and the normal distribution at three sizes."""
     points = []
     for name, label in (
         ("filter", "filter B"),

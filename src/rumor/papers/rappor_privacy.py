@@ -46,24 +46,24 @@ Matrix = NDArray[np.float64]
 
 
 def formula_infinity(h: int, f: float) -> float:
-    """The document's epsilon_infinity."""
+    """Return the document's epsilon_infinity."""
     return 2 * h * math.log((1 - f / 2) / (f / 2))
 
 
 def formula_one(h: int, f: float, p: float, q: float) -> float:
-    """The document's epsilon_1."""
+    """Return the document's epsilon_1."""
     q_star = f * (p + q) / 2 + (1 - f) * q
     p_star = f * (p + q) / 2 + (1 - f) * p
     return h * math.log(q_star * (1 - p_star) / (p_star * (1 - q_star)))
 
 
 def permanent(f: float) -> Matrix:
-    """P(B' | B) of one bit (equations 6 and 7)."""
+    """Return P(B' | B) of one bit (equations 6 and 7)."""
     return np.array([[1 - f / 2, f / 2], [f / 2, 1 - f / 2]])
 
 
 def channel(bit: Matrix, bits: int) -> Matrix:
-    """The channel of all bits, each through the same channel on its own."""
+    """Return the channel of all bits, each through the same channel on its own."""
     out: Matrix = np.ones((1, 1))
     for _ in range(bits):
         out = np.asarray(np.kron(out, bit))
@@ -71,18 +71,18 @@ def channel(bit: Matrix, bits: int) -> Matrix:
 
 
 def filters(bits: int, h: int) -> list[int]:
-    """Every filter with exactly h bits set."""
+    """Return every filter with exactly h bits set."""
     return [sum(1 << i for i in chosen) for chosen in itertools.combinations(range(bits), h)]
 
 
 def largest_ratio(rows: Matrix) -> float:
-    """The largest log-ratio of two rows at any output (equation 4)."""
+    """Return the largest log-ratio of two rows at any output (equation 4)."""
     logs = np.log(rows)
     return float(max((one - other).max() for one in logs for other in logs))
 
 
 def brute(parameters: Parameters, trials: int, seed: int) -> Numbers:
-    """epsilon_1 and epsilon_infinity from every pair of filters and every output."""
+    """Return epsilon_1 and epsilon_infinity from every pair of filters and every output."""
     bits, h, (f, p, q) = parameters["bits"], parameters["hashes"], parameters["noise"]
     chosen = filters(bits, h)
     kept = channel(permanent(f), bits)[chosen]
@@ -98,7 +98,7 @@ def brute(parameters: Parameters, trials: int, seed: int) -> Numbers:
 
 
 def after(parameters: Parameters, trials: int, seed: int) -> Numbers:
-    """epsilon_n from every sequence of n outputs of one permanent answer."""
+    """Return epsilon_n from every sequence of n outputs of one permanent answer."""
     bits, h, (f, p, q) = parameters["bits"], parameters["hashes"], parameters["noise"]
     kept = channel(permanent(f), bits)[filters(bits, h)]
     once = channel(np.array([[1 - p, p], [1 - q, q]]), bits)
@@ -115,14 +115,14 @@ def after(parameters: Parameters, trials: int, seed: int) -> Numbers:
 
 
 def stars(parameters: Parameters, trials: int, seed: int) -> Numbers:
-    """q* and p* by equations 9 and 10 and by the product of the two channels."""
+    """Return q* and p* by equations 9 and 10, and by the product of the two channels."""
     f, p, q = parameters["noise"]
     both = permanent(f) @ np.array([[1 - p, p], [1 - q, q]])
     return {"p*": [float(both[0, 1])], "q*": [float(both[1, 1])]}
 
 
 def curve(parameters: Parameters, trials: int, seed: int) -> Numbers:
-    """epsilon_n and the expected loss for many n, and the reports after which 99 % is spent."""
+    """Return epsilon_n and the expected loss by n, and the reports after which 99 % is spent."""
     h, f, p, q = parameters["setting"]
     rappor = rumor.Rappor(bits=64, hashes=h, cohorts=1, f=f, p=p, q=q, key=b"curve")
     found = {f"worst/{n}": [rappor.epsilon_after(n)] for n in REPORTS}
@@ -136,14 +136,14 @@ def curve(parameters: Parameters, trials: int, seed: int) -> Numbers:
 
 
 def dominance(parameters: Parameters, trials: int, seed: int) -> Numbers:
-    """Equation 12: the ratio of sums less the largest ratio, over random positive numbers."""
+    """Check equation 12 on random numbers: the ratio of sums less the largest ratio."""
     random = np.random.default_rng(seed)
     a, b = (random.exponential(size=(10_000, 8)) + 1e-9 for _ in range(2))
     return {"largest excess": [float((a.sum(axis=1) / b.sum(axis=1) - (a / b).max(axis=1)).max())]}
 
 
 def cells() -> Sequence[Cell]:
-    """Every cell of the paper."""
+    """Return every cell of the paper."""
     made = [Cell("dominance", dominance)]
     for name, noise in NOISE.items():
         made.append(Cell(f"stars/{name}", stars, {"noise": list(noise)}))
@@ -165,7 +165,7 @@ _OVERLAP = (
 
 
 def claims() -> Sequence[Claim]:
-    """The formulas at small sizes, where every case can be gone through."""
+    """Return the formulas at small sizes, where every case can be gone through."""
     made = []
     for name, (f, p, q) in NOISE.items():
         q_star, p_star = f * (p + q) / 2 + (1 - f) * q, f * (p + q) / 2 + (1 - f) * p
@@ -197,7 +197,7 @@ def claims() -> Sequence[Claim]:
 
 
 def tables(results: Results) -> Sequence[PaperTable]:
-    """epsilon_n by brute force and by formula, and the curve."""
+    """Return epsilon_n by brute force and by formula, and the curve."""
     return [_after(results), _curves(results)]
 
 
@@ -225,7 +225,7 @@ def _curves(results: Results) -> PaperTable:
 
 
 def figures(results: Results) -> Sequence[Figure]:
-    """The curve epsilon_n."""
+    """Return the curve epsilon_n."""
     points = []
     for name in CURVES:
         found = results.numbers[f"curve/{name}"]

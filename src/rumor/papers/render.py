@@ -63,7 +63,7 @@ class Block:
 
 
 def blocks(paper: Paper, results: Results) -> list[Block]:
-    """Everything there is to show of a paper."""
+    """Return all blocks of a paper's page."""
     verdicts = paper.verdicts(results)
     made = [summary(paper, results, verdicts)]
     for part in dict.fromkeys(v.claim.part for v in verdicts):
@@ -78,7 +78,7 @@ def blocks(paper: Paper, results: Results) -> list[Block]:
 
 
 def counts(verdicts: Sequence[Verdict], in_full: Container[str] = ()) -> dict[str, int]:
-    """Published numbers: all, reproduced, explained, unresolved, and without a word.
+    """Return counts of the published numbers: all, reproduced, explained, unresolved, unmentioned.
 
     What differs here and is reproduced `in_full`, by the names of claims, is down to few trials.
     """
@@ -98,20 +98,20 @@ def counts(verdicts: Sequence[Verdict], in_full: Container[str] = ()) -> dict[st
 
 
 def _few_trials(paper: Paper, verdicts: Sequence[Verdict]) -> frozenset[str]:
-    """The names of claims that the full results reproduce, where this run has few trials."""
+    """Return the names of claims that the full results reproduce, where this run has few trials."""
     if not any(1 < v.reproduced.trials < _FEW for v in verdicts):
         return frozenset()
     return in_full(paper)
 
 
 def in_full(paper: Paper) -> frozenset[str]:
-    """The names of claims that the full results, which come with Rumor, reproduce."""
+    """Return the names of claims that the full results, which come with Rumor, reproduce."""
     verdicts = paper.verdicts(results_of(*committed(paper.name)))
     return frozenset(v.claim.name for v in verdicts if v.holds)
 
 
 def in_short(numbers: Sequence[Mapping[str, int]]) -> str:
-    """All papers of a run in two sentences, for who has read none of them."""
+    """Return two sentences on all papers of a run, for readers who have read none of them."""
     keys = counts(())
     total = {key: sum(number[key] for number in numbers) for key in keys}
     parts = [
@@ -125,8 +125,8 @@ def in_short(numbers: Sequence[Mapping[str, int]]) -> str:
     return f"{text}; {'; '.join(said)}." if said else f"{text}."
 
 
-def said(number: Mapping[str, int]) -> str:
-    """The counts as a sentence."""
+def counts_sentence(number: Mapping[str, int]) -> str:
+    """Return the counts as a sentence."""
     if number["published"] == number["reproduced"]:
         if number["published"] == 1:
             return "The one published number is reproduced."
@@ -148,9 +148,9 @@ def said(number: Mapping[str, int]) -> str:
 
 
 def summary(paper: Paper, results: Results, verdicts: Sequence[Verdict]) -> Block:
-    """How many numbers were reproduced, by which rule, from which run."""
+    """Return how many numbers were reproduced, by which rule, from which run."""
     few = _few_trials(paper, verdicts)
-    text = [said(counts(verdicts, few)), RULE] if verdicts else []
+    text = [counts_sentence(counts(verdicts, few)), RULE] if verdicts else []
     made = results.made
     if few:
         text.append(
@@ -210,7 +210,7 @@ def _checklist(paper: Paper) -> Block:
 
 
 def _both(verdict: Verdict) -> tuple[str, str]:
-    """Published and reproduced; without chance, in as many digits as are printed."""
+    """Return published and reproduced numbers as text; without chance, with all printed digits."""
     digits = 4 if verdict.claim.trials else 12 if 0 < verdict.claim.rounding < 1e-10 else 7
     shown = _with_error(verdict.reproduced)
     if verdict.reproduced.spread == 0:
@@ -219,7 +219,7 @@ def _both(verdict: Verdict) -> tuple[str, str]:
 
 
 def number(value: float, digits: int = 4) -> str:
-    """A number with as many digits as tables need."""
+    """Return a number with as many digits as tables need."""
     if value == 0 or not math.isfinite(value):
         return f"{value:g}"
     if abs(value) < 1e-300:  # the last digits of what doubles can hold
@@ -239,7 +239,7 @@ def _with_error(found: TrialMean) -> str:
 
 
 def markdown(block: Block, pictures: str) -> str:
-    """A block without its title; pictures are looked for in a folder."""
+    """Return a block without its title; pictures are looked for in a folder."""
     parts = list(block.text)
     if block.rows:
         # The command's own text has bars and stars that Markdown would take for its own.
@@ -256,7 +256,7 @@ def _row(cells: Sequence[str]) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Stars and bars that are meant as such, except in code."""
+    """Escape stars and bars in `text`, except in code."""
     pieces = re.split(r"(`[^`]*`)", text)
     return "".join(
         piece if piece.startswith("`") else piece.replace("|", "\\|").replace("*", "\\*")
@@ -314,7 +314,7 @@ def _html_text(text: str) -> str:
 
 
 def _write_parquet(paper: Paper, results: Results, file: Path) -> None:
-    """A row for every quantity of every cell; claims carry their published number."""
+    """Write a row for every quantity of every cell; claims carry their published number."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -344,7 +344,7 @@ def _write_parquet(paper: Paper, results: Results, file: Path) -> None:
 
 
 def provenance(command: str) -> dict[str, str]:
-    """Version, commit and command of a run; the commit where Rumor runs from a repository."""
+    """Return version, commit and command of a run; the commit only within a repository."""
     return {
         "version": __version__,
         "commit": _commit(),
@@ -354,7 +354,7 @@ def provenance(command: str) -> dict[str, str]:
 
 
 def _commit() -> str:
-    """The commit that the code is of, with a plus where it has been changed since."""
+    """Return the commit that the code is of, with a plus where it has been changed since."""
     here = str(Path(__file__).parent)
 
     def git(*words: str) -> str:

@@ -66,7 +66,7 @@ def run(
 
 
 def results(cells: Mapping[str, Kept], made: Mapping[str, str]) -> Results:
-    """What kept cells measured."""
+    """Return the results of kept `cells`."""
     numbers = {
         cell: {name: TrialMean(*values) for name, values in kept["numbers"].items()}
         for cell, kept in cells.items()
@@ -137,7 +137,7 @@ def _work(cell: Cell, identity: Kept) -> tuple[Experiment, Mapping[str, Any], in
 
 
 def _settle() -> None:
-    """Ctrl-C is for the process that waits, which then ends the others."""
+    """Ignore Ctrl-C in a worker: the waiting process receives it, and ends the others."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
@@ -146,7 +146,7 @@ def _file_name(cell: str) -> str:
 
 
 def _read(file: Path) -> Kept | None:
-    """A finished cell; None where there is none, or it is not whole."""
+    """Return a finished cell; None where there is none, or it is not whole."""
     try:
         kept = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -155,19 +155,19 @@ def _read(file: Path) -> Kept | None:
 
 
 def _rounded(value: float) -> float:
-    """To twelve digits: what is beyond them differs between processors."""
+    """Round to twelve digits: the others differ between processors."""
     return float(f"{value:.12g}") if math.isfinite(value) else value
 
 
 def committed(name: str) -> tuple[dict[str, Kept], dict[str, str]]:
-    """The full results that come with Rumor: cells by their id, and where they are from."""
+    """Return the full results that come with Rumor: cells by their id, and where they are from."""
     file = Path(__file__).parent / "results" / f"{name}.json"
     kept = json.loads(file.read_text(encoding="utf-8"))
     return {cell["id"]: cell for cell in kept["cells"]}, kept["made"]
 
 
 def as_text(cells: Mapping[str, Kept], made: Mapping[str, str]) -> str:
-    """Results as a small text file, a line for each cell: what is committed."""
+    """Return results as a small text file with a line for each cell, to be committed."""
     lines = [
         json.dumps({key: value for key, value in kept.items() if key not in ("version", "code")})
         for kept in cells.values()

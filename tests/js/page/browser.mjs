@@ -302,7 +302,7 @@ export class Page {
     };
     URL.createObjectURL = (blob) => `blob:${blob.of}`;
     URL.revokeObjectURL = (url) => void this.told.push(["revoked", url]);
-    console.error = (...said) => void this.said.push(said.join(" ").split("\n")[0]);
+    console.error = console.warn = (...said) => void this.said.push(said.join(" ").split("\n")[0]);
     define("vegaEmbed", async (element, spec, options) => {
       this.drawn.push({ id: element.parentElement.id, spec, options });
       element.append(`drawing ${this.drawn.length}`);

@@ -54,7 +54,9 @@ def crowd(
     )
     codes = np.random.default_rng([99, run]).choice(len(words), size=people, p=law / law.sum())
     table = mechanism.stems.table(words, _pieces(mechanism, tuple(words)))
-    return mechanism, mechanism.tally(mechanism.privatize_stems(table, codes, random=Seeded(run)))
+    return mechanism, mechanism.tally(
+        mechanism.privatize_prefixes(table, codes, random=Seeded(run))
+    )
 
 
 _known: dict[tuple[int, int | None, tuple[str, ...]], Pieces] = {}

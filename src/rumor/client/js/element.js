@@ -3,7 +3,7 @@
  * page, with the controls of the answer page and the ledger of the page's origin. Importing this defines it.
  *
  * Attributes: `collector`, the address of the collector (by default the page's own origin); `question`, its id;
- * `digest` pins the contract; `lang` is one of the languages that there are, else the one around it. An invitation is a property, not an
+ * `digest` pins the contract; `lang` is one of the page's languages, by default the language of the surrounding page. An invitation is a property, not an
  * attribute, so that it is in no markup. Events, which bubble and never hold an answer: `rumor-drawn` and
  * `rumor-sent` with the question, `rumor-problem` with a code. Looks: the custom properties of `HOST`.
  */
@@ -69,7 +69,7 @@ function contractOf(collector, digest) {
 export class RumorQuestion extends HTMLElement {
   static observedAttributes = ["collector", "question", "digest", "lang"];
 
-  /** The person's invitation, where the collection is for invited people. */
+  /** The respondent's invitation, if the collection is for invited people. */
   invitation = "";
   #run = 0;
   #busy = false;
@@ -96,7 +96,7 @@ export class RumorQuestion extends HTMLElement {
 
   async #start() {
     const run = ++this.#run;
-    // Attributes that change together start it once.
+    // Attributes that change together restart the element once.
     await null;
     if (run !== this.#run) return;
     this.#known = null;
@@ -121,9 +121,9 @@ export class RumorQuestion extends HTMLElement {
 
   async #stock() {
     const { person, contract, card } = this.#known;
-    const asked = await person.assignment(contract);
+    const assignment = await person.assignment(contract);
     const standing = (this.#known.standing = await person.budget(contract));
-    updateCard(card, contract, await person.spending(), await person.pending(contract), asked.open && asked.questions.includes(card.question.id), standing);
+    updateCard(card, contract, await person.spending(), await person.pending(contract), assignment.open && assignment.questions.includes(card.question.id), standing);
   }
 
   #put(words, ...children) {
@@ -133,17 +133,17 @@ export class RumorQuestion extends HTMLElement {
   }
 
   #render(status = null) {
-    const { words, card, notices: told, standing } = this.#known;
+    const { words, card, notices, standing } = this.#known;
     const { question, state } = card;
     const title = h("h2", { class: "title", part: "title", id: "title", tabindex: "-1", dir: "auto" }, question.text || question.id);
     const said = h("p", { class: "status", part: "status", role: "status", tabindex: "-1" }, status);
     const spent = h("p", { class: "soft", part: "spent" }, (standing.spent ? words.spent : words.spentNone)(formatNumber(words, standing.ceiling), formatNumber(words, standing.spent)));
     const place = h("div", { class: "action", part: "action" });
     const body = { open: () => this.#asking(place), drawn: () => this.#drawn(place), sent: () => this.#sent(place), full: () => h("p", { class: "soft" }, fullSentence(card, words)), away: () => null }[state]();
-    this.#put(words, title, state === "full" ? null : told, body, h("div", { role: "alert" }), said, place, spent);
+    this.#put(words, title, state === "full" ? null : notices, body, h("div", { role: "alert" }), said, place, spent);
   }
 
-  /** The question: what it costs, its control, and the button that draws. */
+  /** Show the question: its privacy loss, its control, and the button that adds noise. */
   #asking(place) {
     const { words, card, contract } = this.#known;
     const button = h("button", { type: "button", class: "primary", part: "button", onclick: () => this.#draw() });
@@ -193,7 +193,7 @@ export class RumorQuestion extends HTMLElement {
       showMistake(card, sentence)?.focus();
       return;
     }
-    // What is spent is counted here: a browser that clears storage when it is short should spare it.
+    // This storage has the ledger, so the browser should keep it when space is short.
     navigator.storage?.persist?.().catch(() => {});
     await this.#once(async () => {
       const [made] = await person.prepare(contract, { [card.question.id]: card.value }, { invitation: this.invitation });
@@ -211,7 +211,7 @@ export class RumorQuestion extends HTMLElement {
       const outcome = await person.send(this.#collector, contract, { invitation: this.invitation, question: card.question.id });
       if (outcome.refusal) throw Object.assign(new RumorError("refused", outcome.problem), { type: outcome.refusal });
       if (outcome.pending) throw new RumorError("unreachable", outcome.problem);
-      // What was dropped may be an earlier report: the one that was drawn now has arrived all the same.
+      // The dropped report may be an earlier one; the report drawn now can still have arrived.
       const over = outcome.dropped ? new RumorError("over", outcome.problem) : null;
       if (over && !outcome.arrived.includes(card.question.id)) throw over;
       card.state = "sent";
@@ -223,7 +223,7 @@ export class RumorQuestion extends HTMLElement {
     });
   }
 
-  /** Do something once at a time; what goes wrong becomes a sentence. */
+  /** Run `work` unless other work runs; show an error as a sentence. */
   async #once(work) {
     if (this.#busy) return;
     this.#busy = true;
@@ -242,9 +242,9 @@ export class RumorQuestion extends HTMLElement {
     }
   }
 
-  /** Say what is wrong, in the language of the element where it has a sentence for it. */
+  /** Show an error, in the element's language if it has a sentence for it. */
   #complain(problem, words, retry) {
-    // What another's error says might hold an answer: its place alone is told.
+    // An unknown error's message may contain an answer, so only the stack is logged.
     if (!(problem instanceof RumorError)) console.error(problem?.name, String(problem?.stack).match(/^\s+at .*$/gm)?.join("\n"));
     const waits = problem.code === "unreachable" && this.#known?.card.state === "drawn" ? words.waiting : undefined;
     const own = waits ?? errorSentence(problem, words);
@@ -266,7 +266,7 @@ export class RumorQuestion extends HTMLElement {
   }
 }
 
-/** What a person is to be told before they answer (view/notices.js), where there is anything. */
+/** Return the notices before answering (view/notices.js), if the contract needs any. */
 async function notices({ words, contract, person, card: { question } }) {
   const linked = contract.linked?.includes(question.id);
   if (!contract.ask && !linked && !contract.relay) return [];

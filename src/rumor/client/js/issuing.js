@@ -81,7 +81,7 @@ export async function enrol(contract, invitation, change) {
       for (let number = known; number < countReports(contract.question(id)); number++) {
         const opening = randomHex(48);
         const made = await blind(keys[id], await tokenMessage(fromHex(opening)));
-        // Not drawn again: the issuer's key is dishonest, and the respondent is told.
+        // Not drawn again: the issuer's key is dishonest, so the respondent gets an error.
         if (!made) refuseMarkingKey(id, url);
         tokens.push({ person, key, number, opening, scope, ...made });
       }

@@ -1,1 +1,1 @@
-"""What a collector says and hears over HTTP."""
+"""The HTTP interface of a collector, a relay and an issuer."""

@@ -39,12 +39,12 @@ from rumor.core.errors import InputError, format_value
 from rumor.core.exact import CONFIDENCE
 from rumor.results.view import View
 
-# What an analyst hears is for this analyst alone.
+# Answers to an analyst are for this analyst alone, so no cache may keep them.
 _PRIVATE = {"Cache-Control": "no-store"}
 
 
 def make_app(service: Service) -> Starlette:
-    """The ASGI application of a service."""
+    """Return the ASGI application of a service."""
     routes = _Routes(service)
     return application(
         service,
@@ -109,7 +109,7 @@ class _Withdrawals(PostRoute[Service]):
 
 
 class _Batches(PostRoute[Service]):
-    """POST /v1/batches: envelopes that a relay hands over."""
+    """POST /v1/batches: envelopes that a relay delivers."""
 
     name = "batches"
 
@@ -132,14 +132,14 @@ class _Batches(PostRoute[Service]):
 
 
 class _Routes:
-    """Everything but ingest."""
+    """All routes except those that take reports, withdrawals or envelopes."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
         self._last = (b"", b"")
 
     async def collection(self, request: Request) -> Response:
-        """The contract that new reports should be made under."""
+        """Return the contract that new reports should be made under."""
         if request.method == "OPTIONS":
             return Response(status_code=204, headers=PREFLIGHT)
         entry = await self._service.current()
@@ -161,13 +161,13 @@ class _Routes:
         return response
 
     async def _packed(self, body: bytes) -> bytes:
-        """A contract compressed: once, since a domain of a hundred thousand labels takes long."""
+        """Return a contract compressed and cached, since large domains take long to compress."""
         if self._last[0] != body:
             self._last = (body, await asyncio.to_thread(gzip.compress, body, 6, mtime=0))
         return self._last[1]
 
     async def estimates(self, request: Request) -> Response:
-        """The estimate of a question, for analysts."""
+        """Return the estimate of a question, for analysts."""
         self._admit_analyst(request)
         query = _query(request.path_params["question"], request.query_params)
         if query.format == "json":
@@ -183,7 +183,7 @@ class _Routes:
         return response
 
     async def comparisons(self, request: Request) -> Response:
-        """What differs between two periods, for analysts."""
+        """Answer GET comparisons: the difference between two periods, for analysts."""
         self._admit_analyst(request)
         given = request.query_params
         _known_keys(given, ("collection", "first", "second", "different_people", "level"))
@@ -202,7 +202,7 @@ class _Routes:
         return json_response(answer, headers=_PRIVATE)
 
     async def trends(self, request: Request) -> Response:
-        """How answers moved from day to day, for analysts."""
+        """Answer GET trends: the trend of a question over the days, for analysts."""
         self._admit_analyst(request)
         given = request.query_params
         _known_keys(given, ("collection", "every", "different_people"))
@@ -216,14 +216,14 @@ class _Routes:
         return json_response(answer, headers=_PRIVATE)
 
     async def overview(self, request: Request) -> Response:
-        """The collections, the questions and how many reports came when, for analysts."""
+        """Return the collections, the questions and how many reports came when, for analysts."""
         self._admit_analyst(request)
         answer = await self._service.overview(_collection(request.query_params))
         self._count("overview", 200)
         return json_response(answer, headers=_PRIVATE)
 
     async def integrity(self, request: Request) -> Response:
-        """Whether reports look crafted, for analysts."""
+        """Return whether reports look crafted, for analysts."""
         self._admit_analyst(request)
         question = request.path_params["question"]
         answer = await self._service.integrity(question, _collection(request.query_params))
@@ -236,15 +236,15 @@ class _Routes:
         check_bearer(tokens, authorization, "estimates need an analyst's", option)
 
     async def openapi(self, request: Request) -> Response:
-        """The interface, described for programs."""
+        """Return the interface, described for programs."""
         return json_response(openapi(self._service.limits), headers=PUBLIC)
 
     async def health(self, request: Request) -> Response:
-        """Whether reports can be taken now."""
+        """Return whether reports can be taken now."""
         return await health(self._service)
 
     async def metrics(self, request: Request) -> Response:
-        """Totals for Prometheus."""
+        """Return totals for Prometheus."""
         return metrics(self._service)
 
     def _count(self, route: str, status: int) -> None:
@@ -297,7 +297,7 @@ def _query(question: str, given: Mapping[str, str]) -> EstimateQuery:
 
 
 def _view(given: Mapping[str, str]) -> View:
-    """How the answer is to be shown, as far as the query says."""
+    """Return the view of the estimate that the query parameters `given` ask for."""
     try:
         return View(
             level=_number(given, "level", float, "a number", CONFIDENCE),

@@ -22,7 +22,7 @@ from rumor.core.errors import format_value
 
 
 class StartStop(Protocol):
-    """What runs as long as its application does."""
+    """A service that starts and stops with its application."""
 
     async def start(self) -> None:
         """Begin."""
@@ -32,33 +32,33 @@ class StartStop(Protocol):
 
 
 class HealthChecked(Protocol):
-    """What can say whether it takes something now."""
+    """A service that reports whether it accepts requests now."""
 
     async def is_healthy(self) -> bool:
-        """Whether it does."""
+        """Return whether the service accepts requests now."""
 
 
 def json_response(document: object, headers: Mapping[str, str] | None = None) -> Response:
-    """A response of plain data."""
+    """Return a response of plain data."""
     body = msgspec.json.encode(document, enc_hook=_plain)
     return Response(body, media_type="application/json", headers=headers)
 
 
 def _plain(value: object) -> object:
-    """What msgspec does not know: numpy's numbers and arrays as Python's."""
+    """Convert `value`, which msgspec cannot encode: numpy's numbers and arrays become Python's."""
     plain: Callable[[], object] | None = getattr(value, "tolist", None)
     return str(value) if plain is None else plain()
 
 
 async def health(service: HealthChecked) -> Response:
-    """Whether something can be taken now."""
+    """Return whether something can be taken now."""
     if not await service.is_healthy():
         raise Problem("unavailable", "the store must take writes; it does not just now")
     return json_response({"status": "ok"})
 
 
 def metrics(service: Receiver) -> Response:
-    """Totals for Prometheus."""
+    """Return totals for Prometheus."""
     return Response(service.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
@@ -66,12 +66,12 @@ class _App(Starlette):
     """An application whose every response, failures included, has the security headers."""
 
     def build_middleware_stack(self) -> ASGIApp:
-        """Starlette's own stack, inside ours."""
+        """Return Starlette's own stack, wrapped in ours."""
         return SecurityHeaders(super().build_middleware_stack())
 
 
 def application(service: StartStop, routes: Sequence[Route]) -> Starlette:
-    """The application with these routes, which a service stands behind."""
+    """Return the application with these routes, which a service stands behind."""
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -104,7 +104,7 @@ async def _problem(request: Request, problem: Exception) -> Response:
 
 
 async def _http_problem(request: Request, problem: Exception) -> Response:
-    """What the router itself refuses."""
+    """Turn a refusal of Starlette's router into problem+json."""
     assert isinstance(problem, HTTPException)
     if problem.status_code == 405:
         refusal = Problem(
@@ -124,7 +124,7 @@ async def _store_problem(request: Request, problem: Exception) -> Response:
 
 
 async def _failure(request: Request, problem: Exception) -> Response:
-    """A bug of ours; Starlette lets the server log it."""
+    """Answer a bug of ours with a plain sentence; Starlette lets the server log it."""
     return await _problem(
         request, Problem("failed", "this service made a mistake; its log says more")
     )

@@ -15,7 +15,7 @@ from typing import Protocol
 
 
 class Connection(Protocol):
-    """What is asked of a connection."""
+    """The interface of a connection that can be cut off."""
 
     def cut_off(self) -> None:
         """End it at once."""
@@ -101,7 +101,7 @@ class WaitingRoom:
 
 
 def sender(host: str) -> str:
-    """What counts as one address: an IPv4 address, or the network that IPv6 gives a household."""
+    """Return the address that `host` is counted under: its IPv4 address or its IPv6 network."""
     try:
         address = ipaddress.ip_address(host.partition("%")[0])
     except ValueError:

@@ -40,7 +40,7 @@ DATA_POLICY = f"default-src 'none'; {_CLOSED}"
 
 
 def _page(*reached: str) -> str:
-    """A page that loads what is ours, and sends to these origins beside."""
+    """Return the policy of a page that loads our files alone, and connects to us and `reached`."""
     connected = " ".join(("'self'", *reached))
     return (
         "default-src 'none'; script-src 'self'; style-src 'self'; "
@@ -49,7 +49,7 @@ def _page(*reached: str) -> str:
 
 
 def answer_policy(*origins: str) -> str:
-    """The respondent's page makes no markup from text: the browser holds it to that.
+    """Return the policy of the answer page, which also forbids making markup from text.
 
     It speaks to the collector, and to the issuers and relays that contracts name.
     """
@@ -62,7 +62,7 @@ _EVERY = [
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-opener-policy", b"same-origin"),
-    # Of requests without CORS; the public paths allow any origin with it.
+    # For requests without CORS; the public paths allow any origin through CORS.
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"permissions-policy", ", ".join(f"{name}=()" for name in _SENSORS).encode()),
 ]
@@ -73,7 +73,7 @@ _EVERY_DATA = [*_EVERY, (_POLICY, DATA_POLICY.encode())]
 
 
 def takes_gzip(accept: str) -> bool:
-    """Whether a client takes gzip: it is named, or any coding, with a weight above nothing."""
+    """Return whether a client takes gzip: named, or as any coding, with a positive weight."""
     for part in accept.lower().split(","):
         name, _, weight = part.partition(";")
         if name.strip() in ("gzip", "*"):

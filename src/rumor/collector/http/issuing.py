@@ -20,7 +20,7 @@ from rumor.collector.store.base import BlindedToken
 
 
 class JsonToken(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    """A token that is wanted."""
+    """A token to be signed, as JSON."""
 
     key: bytes
     number: int
@@ -28,7 +28,7 @@ class JsonToken(msgspec.Struct, forbid_unknown_fields=True, gc=False):
 
 
 class JsonTokens(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    """The body of a request."""
+    """The body of a request for tokens."""
 
     credential: bytes
     tokens: list[JsonToken]
@@ -39,7 +39,7 @@ _FORM = '{"credential": base64, "tokens": [{"key": base64, "number": 0, "blinded
 
 
 def parse_tokens(body: bytes) -> tuple[bytes, list[BlindedToken]]:
-    """Who asks, and for what; not yet checked against the keys."""
+    """Return the credential and the tokens of a request, not yet checked against the keys."""
     try:
         asked = _decoder.decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -50,7 +50,7 @@ def parse_tokens(body: bytes) -> tuple[bytes, list[BlindedToken]]:
 
 
 def make_app(issuing: IssuerService) -> Starlette:
-    """The ASGI application of an issuer."""
+    """Return the ASGI application of an issuer."""
 
     async def healthy(request: Request) -> Response:
         return await health(issuing)

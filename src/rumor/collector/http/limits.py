@@ -11,7 +11,7 @@ from rumor.collector.store.base import MOST_EARLY
 
 @dataclass(frozen=True)
 class Limits:
-    """Bounds on what one request and all requests together may ask of a collector."""
+    """Limits on single requests and on all requests together."""
 
     body_bytes: int = 1 << 20
     """The most bytes of a body, as sent and, where it is compressed, as decompressed."""
@@ -69,7 +69,7 @@ class RateLimiter:
         *,
         burst: float | None = None,
     ) -> None:
-        """Of `burst` tokens at most, which are those of a second unless said otherwise."""
+        """Create a bucket of at most `burst` tokens, by default those of one second."""
         self._rate, self._clock = per_second, clock
         self._most = per_second if burst is None else burst
         self._tokens, self._then = self._most, clock()

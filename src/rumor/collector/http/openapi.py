@@ -14,7 +14,7 @@ _MODULE = "A module of the client; or, as integrity.json, the hashes of all."
 
 
 def openapi(limits: Limits) -> dict[str, Any]:
-    """The document, with this collector's limits."""
+    """Return the OpenAPI document, with this collector's limits."""
     return {
         "openapi": "3.1.0",
         "info": {
@@ -82,22 +82,22 @@ def _collection() -> dict[str, Any]:
 
 
 def _object(**properties: dict[str, Any]) -> dict[str, Any]:
-    """An object that has all of these."""
+    """Return the schema of an object that has all of `properties`."""
     return {"type": "object", "required": list(properties), "properties": properties}
 
 
 def _without(name: str, schema: dict[str, Any]) -> dict[str, Any]:
-    """The same object, which may lack one of them."""
+    """Return the object `schema` with the member `name` optional."""
     return {**schema, "required": [each for each in schema["required"] if each != name]}
 
 
 def _numbers(*names: str) -> dict[str, Any]:
-    """An object of integers."""
+    """Return an object of integers."""
     return _object(**{name: {"type": "integer"} for name in names})
 
 
 def _strictly(**properties: dict[str, Any]) -> dict[str, Any]:
-    """An object that has all of these and nothing else."""
+    """Return the schema of an object that has all of `properties` and no other member."""
     return {
         "type": "object",
         "required": list(properties),
@@ -107,7 +107,7 @@ def _strictly(**properties: dict[str, Any]) -> dict[str, Any]:
 
 
 def _some(items: dict[str, Any], limits: Limits) -> dict[str, Any]:
-    """A list of one or more, as many as one request may bring."""
+    """Return the schema of a list of one or more `items`, at most as many as a request may have."""
     return {"type": "array", "items": items, "minItems": 1, "maxItems": limits.json_reports}
 
 
@@ -198,7 +198,7 @@ def _posted(
     answer: dict[str, Any],
     refusals: dict[str, Any],
 ) -> dict[str, Any]:
-    """What a device posts: a body of one of some types, answered by numbers."""
+    """Describe a POST route that takes one of the `bodies`, by type, and returns `answer`."""
     content = {kind: {"schema": schema} for kind, schema in bodies.items()}
     return {
         "summary": summary,
@@ -286,7 +286,7 @@ def _comparisons() -> dict[str, Any]:
 def _between_days(
     summary: str, schema: dict[str, Any], options: dict[str, dict[str, Any]]
 ) -> dict[str, Any]:
-    """A path of analysts over several days, whose people may have to be said to differ."""
+    """Describe an analyst's route over several days, with the option `different_people`."""
     known = {**options, "different_people": {"type": "boolean", "default": False}}
     queries = [{"name": name, "in": "query", "schema": one} for name, one in known.items()]
     return {

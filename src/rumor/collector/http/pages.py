@@ -46,7 +46,7 @@ _TYPES = {
 
 @dataclass(frozen=True)
 class Asset:
-    """A file as it is served."""
+    """A served file: bytes, compressed bytes, type and ETag."""
 
     body: bytes
     zipped: bytes
@@ -55,12 +55,12 @@ class Asset:
 
     @classmethod
     def of(cls, body: bytes, suffix: str) -> Asset:
-        """A file's bytes, with all that is said of them."""
+        """Return `body` as an asset with its type, hash and compressed form."""
         etag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
         return cls(body, gzip.compress(body, 9, mtime=0), _TYPES[suffix], etag)
 
     def response(self, request: Request, headers: Mapping[str, str]) -> Response:
-        """The file, compressed where the browser takes that; or nothing new."""
+        """Return the file, compressed where the browser takes that; or nothing new."""
         said = {
             "ETag": self.etag,
             "Cache-Control": "no-cache",
@@ -78,7 +78,7 @@ class Asset:
 
 @functools.cache
 def _files(folder: Path) -> Mapping[str, Path]:
-    """What a folder holds and may be served, by its path within it."""
+    """Return the files of `folder` that may be served, by their path within it."""
     return {
         path.relative_to(folder).as_posix(): path
         for path in folder.rglob("*")
@@ -88,7 +88,7 @@ def _files(folder: Path) -> Mapping[str, Path]:
 
 @functools.cache
 def languages() -> Mapping[str, tuple[str, str]]:
-    """The languages of the answer page, English first: each file's own tag and name for itself."""
+    """Return the languages of the answer page, English first: tag and own name of each."""
     found = {}
     for path in sorted(WORDS.glob("*.js"), key=lambda path: (path.stem != "en", path.stem)):
         text = path.read_text(encoding="utf-8")
@@ -99,7 +99,7 @@ def languages() -> Mapping[str, tuple[str, str]]:
 
 @functools.cache
 def _answer_page() -> Asset:
-    """The page of the people who are asked, with a link for each language."""
+    """Return the page of the people who are asked, with a link for each language."""
     links = "".join(
         f'\n<a href="?lang={stem}" hreflang="{stem}" lang="{tag}">{name}</a>'
         for stem, (tag, name) in languages().items()
@@ -110,12 +110,12 @@ def _answer_page() -> Asset:
 
 @functools.cache
 def _hashes() -> Asset:
-    """What the client's modules are held to by pages that pin them."""
+    """Return the hashes of the client's modules, for pages that pin them."""
     return Asset.of(msgspec.json.encode(integrity()), ".json")
 
 
 class Pages:
-    """The routes of the pages."""
+    """The routes of the pages and of their files."""
 
     def __init__(self, metrics: Metrics, reached: Callable[[], Awaitable[list[str]]]) -> None:
         self._metrics, self._reached = metrics, reached
@@ -124,7 +124,7 @@ class Pages:
         self._making = asyncio.Lock()
 
     def routes(self) -> list[Route]:
-        """What the application serves of them."""
+        """Return the routes of the pages, assets and client modules."""
         return [
             Route("/", self.dashboard, methods=["GET"]),
             Route("/answer", self.answer, methods=["GET"]),
@@ -133,11 +133,11 @@ class Pages:
         ]
 
     async def dashboard(self, request: Request) -> Response:
-        """The page of the analysts; it shows nothing without a token."""
+        """Return the page of the analysts; it shows nothing without a token."""
         return self._said(request, self._asset(WEB / "dashboard.html"), DASHBOARD_POLICY)
 
     async def answer(self, request: Request) -> Response:
-        """The page of the people who are asked."""
+        """Return the page of the people who are asked."""
         policy = answer_policy(*await self._reached())
         return self._said(request, _answer_page(), policy)
 
@@ -145,13 +145,13 @@ class Pages:
         return self._count(page.response(request, {"Content-Security-Policy": policy}))
 
     async def assets(self, request: Request) -> Response:
-        """Styles and scripts of the pages."""
+        """Return styles and scripts of the pages."""
         name = request.path_params["name"]
         asset = await self._made() if name == VEGA else self._file(WEB, name)
         return self._count(asset.response(request, {}))
 
     async def client(self, request: Request) -> Response:
-        """The client's modules, for pages of any site."""
+        """Return the client's modules, for pages of any site."""
         name = request.path_params["name"]
         asset = _hashes() if name == HASHES else self._file(CLIENT, name)
         return self._count(asset.response(request, {"Access-Control-Allow-Origin": "*"}))

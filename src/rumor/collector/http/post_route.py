@@ -30,12 +30,12 @@ Headers = dict[str, str]
 
 
 def headers_of(scope: Scope) -> Headers:
-    """The request's headers, names in lower case (ASGI promises that)."""
+    """Return the request's headers, names in lower case (ASGI promises that)."""
     return {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
 
 
 def content_type(headers: Headers, *known: str) -> str:
-    """What a body is sent as, one of some types."""
+    """Return the content type in `headers`, which must be one of the `known` types."""
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in known:
         raise Problem(
@@ -46,7 +46,7 @@ def content_type(headers: Headers, *known: str) -> str:
 
 
 class Receiver(Protocol):
-    """What stands behind such a path: bounds on what it takes, and totals."""
+    """A service behind a POST route: its limits, its rate limiter and its metrics."""
 
     limits: Limits
     bucket: RateLimiter
@@ -57,7 +57,7 @@ S = TypeVar("S", bound=Receiver)
 
 
 class PostRoute(abc.ABC, Generic[S]):
-    """A public path that takes a body, as a bare ASGI application: one of them must be fast."""
+    """A public POST route as a bare ASGI application, since taking reports must be fast."""
 
     name: ClassVar[str]
     status: ClassVar[int] = 200
@@ -67,7 +67,7 @@ class PostRoute(abc.ABC, Generic[S]):
 
     @abc.abstractmethod
     async def _answer(self, scope: Scope, receive: Receive) -> bytes:
-        """What is answered, as JSON; or a Problem."""
+        """Return the JSON body of the response, or raise a Problem."""
 
     @property
     def _most_bytes(self) -> int:
@@ -111,7 +111,7 @@ class PostRoute(abc.ABC, Generic[S]):
             )
 
     async def _body(self, headers: Headers, receive: Receive) -> bytes:
-        """The body, decompressed."""
+        """Return the body, decompressed."""
         sent = await self._received(headers, receive)
         encoding = headers.get("content-encoding", "").strip().lower()
         return decompressed(sent, encoding, self._most_bytes)

@@ -1,4 +1,4 @@
-"""What went wrong, as RFC 9457 problem+json: one clear sentence, and a type for programs."""
+"""Refusals as RFC 9457 problem+json: one clear sentence, and a type for programs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TYPES: Mapping[str, int] = {
 
 
 class Problem(Exception):  # noqa: N818 (the word of the standard)
-    """A refusal: its type, one sentence, and what else a program may want to know."""
+    """A refusal: its type, one sentence, and further members for programs."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class Problem(Exception):  # noqa: N818 (the word of the standard)
         self.headers, self.members = dict(headers or {}), members
 
     def body(self) -> bytes:
-        """The problem document."""
+        """Return the problem document."""
         return msgspec.json.encode(
             {
                 "type": f"urn:rumor:problem:{self.type}",
@@ -61,5 +61,5 @@ class Problem(Exception):  # noqa: N818 (the word of the standard)
 
 
 def unavailable(detail: str) -> Problem:
-    """Try again in a moment."""
+    """Return the problem that asks the client to try again in a moment."""
     return Problem("unavailable", detail, headers={"Retry-After": "1"})

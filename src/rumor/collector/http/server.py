@@ -36,7 +36,7 @@ _LOG.setLevel(logging.ERROR)
 
 
 class BoundedProtocol(HttpToolsProtocol):
-    """HTTP/1.1 whose connections wait for their sender only within bounds of size and time.
+    """The HTTP/1.1 protocol with limits on size and on waiting for the sender.
 
     A connection is in the waiting room, with a deadline, whenever the sender is to act: to send
     the rest of a request, to read an answer, to ask again. It is out of it while we are.
@@ -94,7 +94,7 @@ class BoundedProtocol(HttpToolsProtocol):
         super()._start_asgi_task(cycle, app)
 
     def _drop(self) -> None:
-        """Give up what was asked: uvicorn tells only the newest of several requests."""
+        """Drop pending requests, since uvicorn tells only the newest that its client is gone."""
         self._arrived()
         self.pipeline.clear()
         if self._answering is not None:
@@ -212,17 +212,17 @@ class BoundedProtocol(HttpToolsProtocol):
 
 
 class HttpService(Protocol):
-    """What can be served: a collector, an issuer."""
+    """A service that can be served over HTTP: a collector, a relay or an issuer."""
 
     limits: Limits
 
     def app(self) -> ASGIApp:
-        """Its application."""
+        """Return the ASGI application of the service."""
         ...
 
 
 class Server(uvicorn.Server):
-    """A service that says where it listens once it does."""
+    """A uvicorn server that announces its address once it listens."""
 
     def __init__(
         self, service: HttpService, listener: socket.socket, on_ready: Callable[[str], None]
@@ -258,7 +258,7 @@ class Server(uvicorn.Server):
 
 
 def listen(host: str, port: int, what: str = "a collector") -> socket.socket:
-    """A socket to listen on; port 0 takes any that is free."""
+    """Return a socket to listen on; port 0 takes any that is free."""
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         return socket.create_server((host, port), family=family, backlog=1024)
@@ -274,7 +274,7 @@ def listen(host: str, port: int, what: str = "a collector") -> socket.socket:
 
 
 def free_port(host: str = "127.0.0.1") -> int:
-    """A port that nobody listens on now, for a server that must be named before it starts.
+    """Return a free port, for a server that must be named before it starts.
 
     Below those that systems hand out by themselves, so that it is most likely still free then.
     """
@@ -313,7 +313,7 @@ def serve(service: HttpService, listener: socket.socket, on_ready: Callable[[str
 def background(
     service: HttpService, host: str = "127.0.0.1", listener: socket.socket | None = None
 ) -> Iterator[str]:
-    """A service in a thread of this process, for a demonstration or a test; gives its URL."""
+    """Run a service in a thread of this process, for a demonstration or a test; yield its URL."""
     ready: queue.SimpleQueue[str | BaseException] = queue.SimpleQueue()
     listener = listener or listen(host, 0)
     server = Server(service, listener, ready.put)

@@ -36,14 +36,14 @@ class JsonReport(msgspec.Struct, forbid_unknown_fields=True, gc=False):
 
 
 class JsonReports(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    """A JSON body."""
+    """A JSON body with reports."""
 
     question: str
     reports: list[JsonReport]
 
 
 class JsonWithdrawal(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    """Keys of reports that are taken back."""
+    """A JSON body with withdrawal keys."""
 
     question: str
     keys: list[bytes]
@@ -57,7 +57,7 @@ _withdrawals = msgspec.json.Decoder(JsonWithdrawal)
 
 
 def decompressed(body: bytes, encoding: str, most: int) -> bytes:
-    """A body as it was before it was compressed: at most so many bytes."""
+    """Return `body` decompressed, at most `most` bytes of it."""
     if encoding in ("", "identity"):
         return body
     if encoding != "gzip":
@@ -78,7 +78,7 @@ def decompressed(body: bytes, encoding: str, most: int) -> bytes:
 
 
 def too_large(most: int) -> Problem:
-    """The answer to a body past the limit."""
+    """Return the answer to a body past the limit."""
     return Problem(
         "too-large",
         f"a body must have at most {most:,} bytes once decompressed; got more",
@@ -93,7 +93,7 @@ def _malformed(what: str, form: str, problem: Exception) -> Problem:
 
 
 def parse_json(body: bytes, limits: Limits) -> tuple[str, list[JsonReport]]:
-    """The question and the reports of a JSON body, not yet checked against a contract."""
+    """Return the question and the reports of a JSON body, not yet checked against a contract."""
     try:
         decoded = _decoder.decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
@@ -103,7 +103,7 @@ def parse_json(body: bytes, limits: Limits) -> tuple[str, list[JsonReport]]:
 
 
 def parse_withdrawal(body: bytes, limits: Limits) -> tuple[str, Reports]:
-    """The question, and the ids of the different reports that these keys take back."""
+    """Return the question, and the ids of the different reports that these keys take back."""
     try:
         decoded = _withdrawals.decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
@@ -117,7 +117,7 @@ def parse_withdrawal(body: bytes, limits: Limits) -> tuple[str, Reports]:
 
 
 def json_rows(reports: list[JsonReport], question: Question) -> Reports:
-    """The rows of a JSON body's reports."""
+    """Return the rows of a JSON body's reports."""
     width = question.mechanism.width
     for index, item in enumerate(reports):
         if len(item.id) != ID_BYTES:
@@ -138,7 +138,7 @@ def json_rows(reports: list[JsonReport], question: Question) -> Reports:
 
 
 def binary_rows(body: bytes, question: Question, limits: Limits) -> Reports:
-    """The rows of a binary body."""
+    """Return the rows of a binary body."""
     size = ID_BYTES + question.mechanism.width
     if len(body) % size:
         raise Problem(
@@ -151,7 +151,7 @@ def binary_rows(body: bytes, question: Question, limits: Limits) -> Reports:
 
 
 def valid_rows(flat: bytes, mechanism: Mechanism) -> Reports:
-    """Records as rows, every report valid for its mechanism."""
+    """Return records as rows, every report valid for its mechanism."""
     rows = np.frombuffer(flat, dtype=np.uint8).reshape(-1, ID_BYTES + mechanism.width)
     validity = mechanism.validate(np.ascontiguousarray(rows[:, ID_BYTES:]))
     if not validity.all:

@@ -32,7 +32,7 @@ class _Envelopes(PostRoute[RelayService]):
 
 
 def make_relay(service: RelayService) -> Starlette:
-    """The ASGI application of a relay."""
+    """Return the ASGI application of a relay."""
 
     async def healthy(request: Request) -> Response:
         return await health(service)

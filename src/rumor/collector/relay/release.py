@@ -1,4 +1,4 @@
-"""What a relay does by itself: release classes at their time, and hand them to the gateway.
+"""The relay's schedule: release classes when they are due, and hand them to the gateway.
 
 A class is released whole, in one commit, before anything of it is handed over: a relay that is
 stopped meanwhile goes on with the very same envelopes, and never with a few that came since.
@@ -33,7 +33,7 @@ _log = logging.getLogger("rumor.relay")
 
 
 class Releaser(PeriodicTask):
-    """Looks every few seconds whether a release is due, and delivers what is under way."""
+    """The periodic task that releases due batches and delivers released envelopes."""
 
     what = "envelopes could not be passed on"
 
@@ -121,14 +121,14 @@ class Releaser(PeriodicTask):
         )
 
     def _say(self, trouble: str) -> None:
-        """Once, not at every look."""
+        """Log `trouble` once, not at every look."""
         if trouble != self._trouble:
             _log.warning("%s", trouble)
         self._trouble = trouble
 
 
 class ReleaseWatch(PeriodicTask):
-    """Looks every few seconds whether a release is due that has not come.
+    """The periodic task that checks for overdue releases.
 
     One of the schedule, when the last is longer ago than its period, or a moment of a turn.
     """

@@ -1,4 +1,4 @@
-"""What a relay does, apart from HTTP: keep envelopes durably, release and hand them over."""
+"""The relay's service, apart from HTTP: keep envelopes durably, release and hand them over."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SECONDS_TO_TAKE = 120.0
 
 @dataclass
 class RelayService(WriterService):
-    """Envelopes in, whole classes of them out."""
+    """A relay over one store: it takes envelopes and releases whole batches."""
 
     store: RelayStore
     gateway: str
@@ -42,11 +42,11 @@ class RelayService(WriterService):
         self._gateway = Transport(self.gateway, _SECONDS_TO_TAKE)
         self._classes = {(kind.digest, kind.question): kind for kind in self.store.classes()}
         self._writer: Writer[ArrivedEnvelope, bool] | None = None
-        self._pulse = StoreHealth(self.store)
+        self._store_health = StoreHealth(self.store)
         self._watch: ReleaseWatch | None = None
 
     def app(self) -> ASGIApp:
-        """Its HTTP face."""
+        """Return the ASGI application of the relay."""
         from rumor.collector.relay.app import make_relay
 
         return make_relay(self)
@@ -67,7 +67,7 @@ class RelayService(WriterService):
         await super().stop()
 
     def kind(self, digest: str, question: str) -> QuestionQueue:
-        """The class that an envelope is said to be of."""
+        """Return the class of envelopes with this `digest` and `question`."""
         found = self._classes.get((digest, question))
         if found is None:
             raise Problem(
@@ -95,7 +95,7 @@ class RelayService(WriterService):
         self.metrics.reports["kept" if new else "repeated"] += 1
 
     async def is_healthy(self) -> bool:
-        """Whether envelopes can be kept now, asked at most once a second."""
+        """Return whether envelopes can be kept now, asked at most once a second."""
         if self._watch is not None and self._watch.is_overdue:
             raise Problem("unavailable", "releases must keep to their schedule; one is overdue")
-        return await self._pulse.takes_writes()
+        return await self._store_health.takes_writes()

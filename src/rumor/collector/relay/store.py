@@ -1,4 +1,4 @@
-"""What a relay keeps: envelopes, and nothing that says whose they are or when they came.
+"""The relay's store: envelopes, and nothing that says whose they are or when they came.
 
     class     number, digest, question, size, crowd, days, turn_hours: what a contract says of one
               question; moment: where it has turns, when the last release of one was due
@@ -29,7 +29,7 @@ from dataclasses import dataclass
 
 from rumor.collector.relay.release_times import last_moment
 from rumor.collector.store.base import StoreUnavailableError, today
-from rumor.collector.store.checksums import checksum, damaged
+from rumor.collector.store.checksums import checksum, damage_error
 from rumor.collector.store.database import Database
 from rumor.collector.store.dialects.sqlite import Schema, Sqlite
 from rumor.collector.store.tables import Run, day_number
@@ -71,7 +71,7 @@ _UNDER_WAY = "class = ? AND turn IS ? AND released = 1 AND sealed IS NOT NULL"
 
 @dataclass(frozen=True)
 class QuestionQueue:
-    """The envelopes of one question: what the relay knows of them."""
+    """The relay's settings for the envelopes of one question."""
 
     number: int
     digest: str
@@ -97,7 +97,7 @@ class EnvelopeBatch:
 
 @dataclass(frozen=True)
 class ArrivedEnvelope:
-    """One envelope that somebody sent."""
+    """One envelope that arrived."""
 
     of: int
     sealed: bytes
@@ -117,7 +117,7 @@ class LastRelease:
 
 @dataclass(frozen=True)
 class BatchRelease:
-    """What became of one batch at a release."""
+    """The outcome of one batch at a release."""
 
     of: EnvelopeBatch
     released: int
@@ -126,7 +126,7 @@ class BatchRelease:
 
 @dataclass(frozen=True)
 class ExpiredTurn:
-    """How many envelopes of a turn that is over were dropped: never released, never delivered."""
+    """The dropped envelopes of a turn that is over: never released, or never delivered."""
 
     of: EnvelopeBatch
     waiting: int
@@ -178,7 +178,7 @@ class RelayStore:
                 )
 
     def classes(self) -> list[QuestionQueue]:
-        """Every class, of all contracts that were ever given."""
+        """Return every class, of all contracts that were ever given."""
         with self._database.reading() as run:
             return _classes(run)
 
@@ -241,7 +241,7 @@ class RelayStore:
             return bool(_due_moments(run, now))
 
     def drop_undelivered(self, day: datetime.date) -> list[BatchRelease]:
-        """Drop what is released and was not delivered within seven days beyond the contract's."""
+        """Drop released envelopes that were not delivered within seven days past the contract's."""
         last = day_number(day) - DAYS_TO_DELIVER
         with self._database.reading() as run:
             late = [
@@ -289,7 +289,7 @@ class RelayStore:
             ]
 
     def under_way(self, batch: EnvelopeBatch, most: int) -> list[bytes]:
-        """Some envelopes of a batch that are released and not delivered, by their bytes."""
+        """Return some envelopes of a batch that are released and not delivered, by their bytes."""
         with self._database.reading() as run:
             rows = run(
                 "SELECT name, day, sealed, checksum FROM envelope"
@@ -298,7 +298,7 @@ class RelayStore:
             )
             for name, day, sealed, found in rows:
                 if found != _checksum(batch.kind.number, batch.turn, day, name, sealed):
-                    raise damaged("an envelope does not fit its checksum")
+                    raise damage_error("an envelope does not fit its checksum")
         return [sealed for _, _, sealed, _ in rows]
 
     def delivered(
@@ -314,12 +314,12 @@ class RelayStore:
                 )
 
     def give_up(self, batch: EnvelopeBatch) -> int:
-        """Drop what is released of a batch that the gateway takes no more."""
+        """Drop the released envelopes of a batch that the gateway refuses for good."""
         with self._database.writing() as run:
             return _dropped(run, _UNDER_WAY, *batch.columns)
 
     def waiting(self, batch: EnvelopeBatch) -> int:
-        """How many envelopes of a batch wait for more."""
+        """Return how many envelopes of a batch wait for more."""
         with self._database.reading() as run:
             return _count(run, _WAITING, *batch.columns)
 
@@ -337,7 +337,7 @@ def _classes(run: Run) -> list[QuestionQueue]:
 
 
 def _turns(run: Run, kind: QuestionQueue, which: str, *values: int) -> list[int]:
-    """The turns of a class that have such envelopes whose bytes are still here."""
+    """Return the turns of a class with envelopes that are still here and fulfil `which`."""
     rows = run(
         "SELECT DISTINCT turn FROM envelope WHERE class = ? AND sealed IS NOT NULL"
         f" AND {which} ORDER BY turn",
@@ -347,7 +347,7 @@ def _turns(run: Run, kind: QuestionQueue, which: str, *values: int) -> list[int]
 
 
 def _turns_or_none(run: Run, kind: QuestionQueue, which: str) -> Sequence[int | None]:
-    """The turns that have such envelopes; of a class without turns, None for its only batch."""
+    """Return the turns with envelopes that fulfil `which`; [None] for a class without turns."""
     return [None] if kind.turn_hours is None else _turns(run, kind, which)
 
 
@@ -400,7 +400,7 @@ def _insert(run: Run, arrived: ArrivedEnvelope, day: int) -> bool:
 
 
 def _released(run: Run, batch: EnvelopeBatch, dropped: int = 0) -> BatchRelease:
-    """One batch at a release, of which so many were dropped: released whole or not at all."""
+    """Return the outcome of one batch with `dropped` envelopes: released whole or not at all."""
     waiting = _count(run, _WAITING, *batch.columns)
     if waiting < batch.kind.crowd:
         return BatchRelease(batch, 0, dropped)
@@ -409,7 +409,7 @@ def _released(run: Run, batch: EnvelopeBatch, dropped: int = 0) -> BatchRelease:
 
 
 def _due_moments(run: Run, now: float) -> list[tuple[EnvelopeBatch, int]]:
-    """The batches of turns that must be released, and the moments at which that was due."""
+    """Return the batches of turns that must be released, and the moments at which that was due."""
     done: dict[int, int | None] = dict(
         run("SELECT number, moment FROM class WHERE turn_hours IS NOT NULL")
     )
@@ -423,7 +423,7 @@ def _due_moments(run: Run, now: float) -> list[tuple[EnvelopeBatch, int]]:
 
 
 def _older(which: str, kind: QuestionQueue, day: int) -> tuple[str, int, None, int]:
-    """The condition for envelopes of a class without turns that are older than its days."""
+    """Return the condition for envelopes of a class without turns that are older than its days."""
     return f"{which} AND day < ?", kind.number, None, day - kind.days
 
 

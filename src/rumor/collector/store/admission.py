@@ -19,13 +19,13 @@ class NameList:
     column: str
 
     def add(self, database: Database, series: str, names: Sequence[bytes]) -> None:
-        """More of them, in one order for everybody who writes."""
+        """Add `names`, in one order for all writers, so that none waits for another in a circle."""
         with database.writing() as run:
             for name in sorted(names):
                 run(f"INSERT INTO {self.table} ({self.column}, series) VALUES (?, ?)", name, series)
 
     def count(self, database: Database, series: str) -> int:
-        """How many a series has."""
+        """Return how many names a series has."""
         with database.reading() as run:
             ((count,),) = run(f"SELECT COUNT(*) FROM {self.table} WHERE series = ?", series)
         return int(count)
@@ -40,12 +40,12 @@ def admit(database: Database, series: str, keys: Sequence[bytes]) -> None:
 
 
 def admissions(database: Database, series: str) -> int:
-    """How many tokens are still to be used."""
+    """Return how many tokens are still to be used."""
     return _TOKENS.count(database, series)
 
 
 def admitted(run: Run, batches: Sequence[ReportBatch]) -> set[bytes]:
-    """Those of the batches' keys that may still be used."""
+    """Return the keys of the batches that can still be used."""
     wanted = sorted({batch.admission for batch in batches if batch.admission is not None})
     return {key for key in wanted if run("SELECT 1 FROM admission WHERE key = ?", key)}
 
@@ -59,7 +59,7 @@ def spend(database: Database, run: Run, keys: set[bytes]) -> None:
 
 
 def forget_tokens(database: Database, *, thorough: bool) -> None:
-    """Whatever commits left behind of what was used or withdrawn since the last time."""
+    """Remove the traces that commits left of used tokens and of withdrawals."""
     if database.untidy or thorough:
         database.untidy = False
         database.dialect.tidy_tokens(thorough)

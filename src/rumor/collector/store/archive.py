@@ -14,8 +14,8 @@ from rumor.collector.store.base import (
     StoredReports,
     sorted_by_id,
 )
-from rumor.collector.store.checksums import joined_fields, opened
-from rumor.collector.store.contracts import add_collection, find, registered, token_siblings
+from rumor.collector.store.checksums import joined_fields, open_rows
+from rumor.collector.store.contracts import add_collection, find, read_collections, token_siblings
 from rumor.collector.store.counts import DayTally, move_mark, read_mark
 from rumor.collector.store.database import Database
 from rumor.collector.store.dialects.dialect import Dialect
@@ -34,7 +34,7 @@ _RECENT = 1_000_000
 def reports(
     database: Database, entry: StoredCollection, question: str, upto: int | None
 ) -> Iterator[StoredReports]:
-    """The reports that are still there, day by day."""
+    """Yield the reports that are still there, day by day."""
     most = (1 << 62) if upto is None else upto
     number, width = entry.questions[question], _width(entry, question)
     with database.reading() as run:
@@ -51,7 +51,7 @@ def reports(
                     " AND number >= ? AND number < ? AND number <= ?",
                     *(number, day, start, start + CHUNK, most),
                 )
-                intact = opened(number, day, joined_fields(rows), ID_BYTES + width)
+                intact = open_rows(number, day, joined_fields(rows), ID_BYTES + width)
             if rows:
                 whole = sorted_by_id(intact)
                 yield StoredReports(day_of(day), whole[:, :ID_BYTES], whole[:, ID_BYTES:])
@@ -60,7 +60,7 @@ def reports(
 def newest_reports(
     database: Database, entry: StoredCollection, question: str, most: int
 ) -> Reports:
-    """Looked for among the last reports of all questions, so that the search is bounded."""
+    """Return the newest reports, searched for among a bounded number of all questions' reports."""
     width = _width(entry, question)
     with database.reading() as run:
         number = entry.questions[question]
@@ -73,7 +73,7 @@ def newest_reports(
         )
         days = [list(group) for _, group in itertools.groupby(rows, key=lambda row: row[0])]
         parts = [
-            opened(number, day[0][0], joined_fields(row[1:] for row in day), ID_BYTES + width)
+            open_rows(number, day[0][0], joined_fields(row[1:] for row in day), ID_BYTES + width)
             for day in days
         ]
     found = [np.zeros((0, width), dtype=np.uint8), *(part[:, ID_BYTES:] for part in parts)]
@@ -81,7 +81,7 @@ def newest_reports(
 
 
 def spent_ids(database: Database, entry: StoredCollection, question: str) -> Iterator[Reports]:
-    """The ids of deleted reports."""
+    """Yield the ids of deleted reports."""
     after = b""
     while True:
         with database.reading() as run:
@@ -111,10 +111,10 @@ def restore(
                 f"a collection must be new to the store to be imported; "
                 f"it has {collection.digest[:16]}... already"
             )
-        # What is put back was counted before: it must follow the mark, and others the mark too.
+        # Restored reports were counted before, so the mark must move past them.
         count_rest(database, run)
         numbers = add_collection(run, collection, open=open)
-        known = registered(database, run)
+        known = read_collections(database, run)
         (mine,) = (entry for entry in known if entry.collection.digest == collection.digest)
         for id, question in contents.items():
             siblings = token_siblings(known, mine, id)

@@ -57,7 +57,7 @@ class StoreUnavailableError(UnavailableError):
 
 
 class StoreDamagedError(StoreUnavailableError, DamagedError):
-    """The store holds something that it did not write; the sentence says what can be done."""
+    """The store has contents that do not fit their checksums; the message names the repair."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class StoredCollection:
 
 @dataclass(frozen=True)
 class ReportBatch:
-    """Reports of one question that stand or fall together: rows of id and report."""
+    """Reports of one question that are stored together or not at all: rows of id and report."""
 
     question: int
     rows: Reports
@@ -95,7 +95,7 @@ class ReportBatch:
 
 @dataclass(frozen=True)
 class BlindedToken:
-    """A token that a person wants signed: by which key, its number, and what is to be signed."""
+    """A token to be signed: the key, its number, and the blinded message."""
 
     key: bytes
     number: int
@@ -103,13 +103,13 @@ class BlindedToken:
 
     @property
     def name(self) -> bytes:
-        """What is kept of the message."""
+        """Return the hash of the message, which the store keeps instead of the message."""
         return hashlib.sha256(self.blinded).digest()
 
 
 @dataclass(frozen=True)
 class BatchAccepted:
-    """A batch is durable: how many of its reports are new, how many were there before."""
+    """The outcome of a stored batch: its new reports, and those that were there before."""
 
     new: int
     duplicates: int
@@ -129,7 +129,7 @@ class CollectionClosed:
 
 @dataclass(frozen=True)
 class CollectionUnknown:
-    """A batch is refused: the store does not know its collection, now; it may come back."""
+    """A batch is refused: its collection is not in the store now, but may be restored."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ class TokenRefused:
 
 @dataclass(frozen=True)
 class EarlyWithdrawalsRefused:
-    """Some reports that are to be withdrawn have not arrived, and their ids cannot be kept."""
+    """A withdrawal is refused: some reports have not arrived, and their ids cannot be kept."""
 
     withdrawn: int
     """How many others were there, and are withdrawn."""
@@ -172,7 +172,7 @@ class DroppedReports:
 
 @dataclass(frozen=True)
 class QuestionContents:
-    """All that a store has of one question, as an export holds it."""
+    """The stored contents of one question, as an export has them."""
 
     reports: Iterator[StoredReports]
     spent_ids: Iterator[Reports]
@@ -188,7 +188,7 @@ class QuestionContents:
 
 @dataclass(frozen=True)
 class RepairResult:
-    """What a repair cost."""
+    """The losses of a repair."""
 
     removed: int
     """Reports that did not fit their checksums, or any question."""
@@ -197,61 +197,61 @@ class RepairResult:
 
 
 class StoreReader(Protocol):
-    """What can be read of a store: collections, their reports and the summaries of them."""
+    """The readable side of a store: collections, their reports and their summaries."""
 
     def collections(self) -> list[StoredCollection]:
-        """Every collection, oldest first."""
+        """Return every collection, oldest first."""
         ...
 
     def find(self, digest: str) -> StoredCollection:
-        """The one collection whose digest begins so."""
+        """Return the one collection whose digest begins so."""
         ...
 
     def summary(self, registered: StoredCollection, question: str, window: Days = ...) -> Summary:
-        """The summary of a question as counted so far, over the days of a window."""
+        """Return the summary of a question as counted so far, over the days of a window."""
         ...
 
     def reports_by_day(
         self, registered: StoredCollection, question: str
     ) -> dict[datetime.date, int]:
-        """How many reports of each day are counted so far, the first day first."""
+        """Return how many reports of each day are counted so far, the first day first."""
         ...
 
     def day_summaries(
         self, registered: StoredCollection, question: str
     ) -> tuple[int, dict[datetime.date, Summary]]:
-        """The summary of each day, and the number of the last report that is in them."""
+        """Return the summary of each day, and the number of the last report that is in them."""
         ...
 
     def spans(
         self, registered: StoredCollection, question: str
     ) -> dict[datetime.date, datetime.date]:
-        """The last day of each summary that is of several days, by its first.
+        """Return the last day of each summary that is of several days, by its first.
 
         Days past retention are merged until they hold enough reports together.
         """
         ...
 
     def dropped_reports(self, registered: StoredCollection, question: str) -> DroppedReports | None:
-        """The reports past retention that were too few to keep their counts."""
+        """Return the reports past retention that were too few to keep their counts."""
         ...
 
     def reports(
         self, registered: StoredCollection, question: str, upto: int | None = None
     ) -> Iterator[StoredReports]:
-        """The reports that are still there (up to a number), day by day, some at a time."""
+        """Yield the reports that are still there (up to a number), day by day, some at a time."""
         ...
 
     def newest_reports(self, registered: StoredCollection, question: str, most: int) -> Reports:
-        """Some of the newest reports that are still there, without their ids."""
+        """Return some of the newest reports that are still there, without their ids."""
         ...
 
     def spent_ids(self, registered: StoredCollection, question: str) -> Iterator[Reports]:
-        """The ids of reports that were deleted after they had been counted."""
+        """Yield the ids of reports that were deleted after they had been counted."""
         ...
 
     def early_withdrawals(self, registered: StoredCollection, question: str) -> dict[bytes, int]:
-        """On which day (from 1970-01-01) reports were withdrawn that have not arrived, by id."""
+        """Return the day (from 1970-01-01) of withdrawals whose report has not arrived, by id."""
         ...
 
 
@@ -259,7 +259,7 @@ class Store(StoreReader, Protocol):
     """Collections, their reports and the summaries of them."""
 
     def snapshot(self) -> AbstractContextManager[StoreReader]:
-        """What is in the store at one moment, for as long as the block lasts."""
+        """Yield the store's contents at one moment, for as long as the block lasts."""
         ...
 
     def register(self, collection: Collection, *, revise: bool = False) -> StoredCollection:
@@ -290,7 +290,7 @@ class Store(StoreReader, Protocol):
         ...
 
     def admissions(self, series: str) -> int:
-        """How many tokens of a series are still to be used."""
+        """Return how many tokens of a series are still to be used."""
         ...
 
     def invite(self, series: str, people: Sequence[bytes]) -> None:
@@ -298,7 +298,7 @@ class Store(StoreReader, Protocol):
         ...
 
     def invited(self, series: str) -> int:
-        """How many people of a series may enrol."""
+        """Return how many people of a series may enrol."""
         ...
 
     def issue(
@@ -379,7 +379,7 @@ _DIALECTS = {
 
 
 def open_store(url: str, *, check: bool = True) -> Store:
-    """The store at a URL: sqlite:///path (three slashes, relative) or postgresql://...
+    """Return the store at a URL: sqlite:///path (three slashes, relative) or postgresql://...
 
     Its contents are checked first, as far as that is quick, unless it is to be repaired.
     """
@@ -398,7 +398,7 @@ def open_store(url: str, *, check: bool = True) -> Store:
 
 @contextmanager
 def filled_store(url: str) -> Iterator[Store]:
-    """The store at a URL, to be filled by the block and closed.
+    """Yield the store at a URL, to be filled by the block and closed.
 
     A SQLite file that does not exist yet appears when the block has ended well, and not at all
     when it fails or is killed.
@@ -426,12 +426,12 @@ def _without_password(url: str) -> str:
 
 
 def today() -> datetime.date:
-    """The day in UTC: all that is ever kept of the time."""
+    """Return the day in UTC: all that is ever kept of the time."""
     return datetime.datetime.fromtimestamp(clock.now(), datetime.UTC).date()
 
 
 def sorted_by_id(rows: Reports) -> Reports:
-    """Rows in the order of their ids.
+    """Return rows in the order of their ids.
 
     Ids are random, so this is a shuffle that needs no randomness; and several collectors
     that write the same ids at once take their locks in the same order.

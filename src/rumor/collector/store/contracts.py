@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rumor.collector.store.base import StoredCollection
-from rumor.collector.store.checksums import damaged
+from rumor.collector.store.checksums import damage_error
 from rumor.collector.store.database import Database
 from rumor.collector.store.tables import SPEND, Run
 from rumor.contract.collection import Collection
@@ -26,7 +26,7 @@ def register(database: Database, collection: Collection, *, revise: bool) -> Sto
                     f"a revision (rumor collections revise); got digest "
                     f"{collection.digest[:16]}..., it has {digests[-1][:16]}..."
                 )
-            _check_keys(registered(database, run), collection)
+            _check_keys(read_collections(database, run), collection)
             collection.check_batch_size()
             add_collection(run, collection)
     return find(database, collection.digest)
@@ -95,7 +95,7 @@ def _check_keys(known: Sequence[StoredCollection], collection: Collection) -> No
 
 
 def add_collection(run: Run, collection: Collection, *, open: bool = True) -> dict[str, int]:
-    """The numbers of its questions, by their ids."""
+    """Add a collection; return the numbers of its questions, by their ids."""
     (number,) = run(
         "INSERT INTO collection (digest, series, contract, open) VALUES (?, ?, ?, ?)"
         " RETURNING number",
@@ -110,8 +110,8 @@ def add_collection(run: Run, collection: Collection, *, open: bool = True) -> di
     }
 
 
-def registered(database: Database, run: Run) -> list[StoredCollection]:
-    """Every collection, oldest first, as a transaction sees them."""
+def read_collections(database: Database, run: Run) -> list[StoredCollection]:
+    """Return every collection, oldest first, as a transaction sees them."""
     # One statement sees one moment, whoever deletes a collection meanwhile.
     rows = run(
         "SELECT collection.number, digest, series, open, question.id, question.number"
@@ -128,23 +128,23 @@ def registered(database: Database, run: Run) -> list[StoredCollection]:
         if contract is None:  # deleted a moment ago
             continue
         if questions[number].keys() != {question.id for question in contract.questions}:
-            raise damaged(f"collection {digest[:16]}... has not the questions of its contract")
+            raise damage_error(f"collection {digest[:16]}... has not the questions of its contract")
         current = newest[series] == number
         known.append(StoredCollection(number, contract, bool(is_open), current, questions[number]))
     return known
 
 
 def mechanisms(database: Database, run: Run) -> dict[int, Mechanism]:
-    """The mechanism of every question, by the question's number."""
+    """Return the mechanism of every question, by the question's number."""
     return {
         number: entry.collection.question(id).mechanism
-        for entry in registered(database, run)
+        for entry in read_collections(database, run)
         for id, number in entry.questions.items()
     }
 
 
 def _read_contract(database: Database, run: Run, digest: str) -> Collection | None:
-    """A stored contract, which must have the digest that it is stored under."""
+    """Return a stored contract, which must have the digest that it is stored under."""
     rows = run("SELECT contract FROM collection WHERE digest = ?", digest)
     if not rows:
         return None
@@ -153,15 +153,15 @@ def _read_contract(database: Database, run: Run, digest: str) -> Collection | No
     except (InputError, TypeError, UnicodeError):
         contract = None
     if contract is None or contract.digest != digest:
-        raise damaged(f"the contract of {str(digest)[:16]}... does not fit its digest")
+        raise damage_error(f"the contract of {str(digest)[:16]}... does not fit its digest")
     database.contracts[digest] = contract
     return contract
 
 
 def find(database: Database, digest: str) -> StoredCollection:
-    """The collection whose digest begins so."""
+    """Return the collection whose digest begins so."""
     with database.reading() as run:
-        known = registered(database, run)
+        known = read_collections(database, run)
     found = [entry for entry in known if entry.collection.digest.startswith(digest)]
     if len(found) != 1 or not digest:
         raise InputError(
@@ -176,7 +176,7 @@ def close_collection(database: Database, digest: str) -> None:
     entry = find(database, digest)
     with database.writing(alone=True) as run:
         run("UPDATE collection SET open = 0 WHERE number = ?", entry.number)
-        known = registered(database, run)
+        known = read_collections(database, run)
         for id, number in entry.questions.items():
             if heir(known, entry, id) is None:
                 for each in (number, *sorted(token_siblings(known, entry, id))):
@@ -190,7 +190,7 @@ def delete_collection(database: Database, digest: str) -> None:
     entry = find(database, digest)
     with database.writing(alone=True) as run:
         run("UPDATE mark SET number = number")  # nobody counts meanwhile
-        known = registered(database, run)
+        known = read_collections(database, run)
         for id, number in entry.questions.items():
             follower = heir(known, entry, id)
             if follower is not None:  # its tokens stay spent

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rumor.collector.store.checksums import checksum, damaged
+from rumor.collector.store.checksums import checksum, damage_error
 from rumor.collector.store.tables import Row, Run
 from rumor.core.types import Tally
 from rumor.mechanisms.summary import Summary
@@ -26,14 +26,14 @@ class DayTally:
     tally: Tally
 
     def __add__(self, other: DayTally) -> DayTally:
-        """Both together, of the same question and day."""
+        """Add two tallies of one question and day."""
         return replace(self, reports=self.reports + other.reports, tally=self.tally + other.tally)
 
     def __sub__(self, other: DayTally) -> DayTally:
-        """The one without the other, which it must hold."""
+        """Subtract a tally that this one contains."""
         left = replace(self, reports=self.reports - other.reports, tally=self.tally - other.tally)
         if left.reports < 0 or (left.tally < 0).any():
-            raise damaged(f"the counts of day {self.day} lack reports that were counted")
+            raise damage_error(f"the counts of day {self.day} lack reports that were counted")
         return left
 
 
@@ -50,36 +50,36 @@ def put(run: Run, counted: DayTally) -> None:
 
 
 def read_summary(run: Run, question: int, day: int) -> DayTally | None:
-    """The summary of a day, if there is one."""
+    """Return the summary of a day, if there is one."""
     rows = run(f"SELECT {COLUMNS} FROM summary WHERE (question, day) = (?, ?)", *(question, day))
     return checked_summary(rows[0]) if rows else None
 
 
 def checked_summary(row: Row, empty: Summary | None = None) -> DayTally:
-    """A row of the summaries, if it is what was stored (and of the shape of an empty one)."""
+    """Return a row of the summaries if its checksum fits (and its shape that of `empty`)."""
     question, day, reports, tally, stored = row
     try:
         intact = bytes(stored) == checksum(question, day, reports, data=bytes(tally))
     except (TypeError, struct.error):
         intact = False
     if not intact:
-        raise damaged(f"the counts of day {day} of a question do not fit their checksum")
+        raise damage_error(f"the counts of day {day} of a question do not fit their checksum")
     found = np.frombuffer(tally, dtype="<i8").astype(np.int64)
     if empty is not None and found.size != empty.tally.size:
-        raise damaged(f"the counts of day {day} are of another question")
+        raise damage_error(f"the counts of day {day} are of another question")
     return DayTally(question, day, reports, found)
 
 
 def read_mark(run: Run) -> int:
-    """The number of the last report that is counted."""
+    """Return the number of the last report that is counted."""
     ((number, stored),) = run("SELECT number, checksum FROM mark")
     return checked_mark(number, stored)
 
 
 def checked_mark(number: Any, stored: Any) -> int:
-    """The mark, if it is what was stored."""
+    """Return the mark, if it is what was stored."""
     if not isinstance(number, int) or stored is None or bytes(stored) != checksum(number):
-        raise damaged("the mark of what is counted does not fit its checksum")
+        raise damage_error("the mark of what is counted does not fit its checksum")
     return number
 
 

@@ -12,7 +12,7 @@ from rumor.contract.collection import Collection
 
 
 class Database:
-    """A dialect's transactions, and what one process remembers between them."""
+    """A dialect's transactions, with the caches of one process."""
 
     def __init__(self, dialect: Dialect) -> None:
         self.dialect = dialect
@@ -24,7 +24,7 @@ class Database:
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        """Damage that is found once is the answer to everything from then on.
+        """Remember damage, so that every later call is answered with it too.
 
         What is acknowledged must be counted, and a damaged store cannot promise that.
         """
@@ -38,19 +38,19 @@ class Database:
 
     @contextmanager
     def writing(self, *, alone: bool = False) -> Iterator[Run]:
-        """The dialect's, watched."""
+        """Yield the dialect's transaction, and remember damage."""
         with self.watched(), self.dialect.writing(alone=alone) as run:
             yield run
 
     @contextmanager
     def reading(self) -> Iterator[Run]:
-        """The dialect's, watched."""
+        """Yield the dialect's transaction, and remember damage."""
         with self.watched(), self.dialect.reading() as run:
             yield run
 
     @contextmanager
     def snapshot(self) -> Iterator[Snapshot]:
-        """The database as it is now, for as long as the block lasts."""
+        """Yield the database as it is now, for as long as the block lasts."""
         with self.watched(), self.dialect.snapshot() as run:
             yield Snapshot(self, run)
 
@@ -64,5 +64,5 @@ class Snapshot(Database):
 
     @contextmanager
     def reading(self) -> Iterator[Run]:
-        """The one transaction."""
+        """Yield the dialect's transaction, and remember damage."""
         yield self._run

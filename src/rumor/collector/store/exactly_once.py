@@ -28,8 +28,8 @@ Fresh = dict[int, Reports]
 """Rows to insert, by question."""
 
 
-def joined(batches: Sequence[ReportBatch]) -> Fresh:
-    """All rows of some batches, by question."""
+def rows_by_question(batches: Sequence[ReportBatch]) -> Fresh:
+    """Return all rows of `batches`, by question."""
     parts: dict[int, list[Reports]] = {}
     for batch in batches:
         parts.setdefault(batch.question, []).append(batch.rows)
@@ -44,10 +44,10 @@ def joined(batches: Sequence[ReportBatch]) -> Fresh:
 Settled = BatchAccepted | IdConflict | TokenRefused
 
 
-def settle(
+def resolve_batches(
     batches: Sequence[ReportBatch], known: Known, admitted: set[bytes]
 ) -> tuple[list[Settled], Fresh]:
-    """What becomes of each batch, and the rows that are new.
+    """Return the outcome of each batch, and the rows that are new.
 
     A batch that needs admission and brings something new takes its key out of `admitted`.
     """
@@ -77,4 +77,4 @@ def settle(
         used.update(mine)
         outcomes.append(BatchAccepted(len(new), len(batch) - len(new)))
         fresh.append(ReportBatch(batch.question, batch.rows[new]))
-    return outcomes, joined(fresh)
+    return outcomes, rows_by_question(fresh)

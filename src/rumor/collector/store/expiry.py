@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rumor.collector.store.base import StoredCollection
-from rumor.collector.store.contracts import keeps_ids, registered
+from rumor.collector.store.contracts import keeps_ids, read_collections
 from rumor.collector.store.counts import read_mark
 from rumor.collector.store.database import Database
 from rumor.collector.store.spans import is_merged, merge
@@ -27,7 +27,7 @@ def expire(database: Database, today: datetime.date) -> int:
     summarize(database)
     deleted = 0
     with database.reading() as run:
-        known = registered(database, run)
+        known = read_collections(database, run)
     for entry in known:
         forget_early(database, entry, today)
         for question in entry.collection.questions:
@@ -93,7 +93,7 @@ def _delete(database: Database, entry: StoredCollection, id: str, days: _Days) -
     numbers, deleted = (days.low, days.high), 0
     most, day = days.largest
     for _ in range((most - 1) // CHUNK):
-        # Of the largest day, which alone may be long: what is deleted so far is never a few.
+        # Only the largest day may take several transactions, so the deleted part is never small.
         with database.writing() as run:
             chunk = f"day = ? AND number BETWEEN ? AND ? ORDER BY number LIMIT {CHUNK}"
             deleted += _delete_some(database, run, entry, id, chunk, day, *numbers)
@@ -107,7 +107,9 @@ def _delete(database: Database, entry: StoredCollection, id: str, days: _Days) -
 def _delete_some(
     database: Database, run: Run, entry: StoredCollection, id: str, which: str, *values: int
 ) -> int:
-    change = SPEND if keeps_ids(registered(database, run), entry, id) else "DELETE FROM report"
+    change = (
+        SPEND if keeps_ids(read_collections(database, run), entry, id) else "DELETE FROM report"
+    )
     rows = run(
         f"{change} WHERE number IN (SELECT number FROM report WHERE question = ? AND {which})"
         f" RETURNING 1",

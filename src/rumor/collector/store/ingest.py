@@ -20,7 +20,7 @@ from rumor.collector.store.base import (
 )
 from rumor.collector.store.database import Database
 from rumor.collector.store.dialects.dialect import Dialect, Repeated
-from rumor.collector.store.exactly_once import joined, settle
+from rumor.collector.store.exactly_once import resolve_batches, rows_by_question
 from rumor.collector.store.tables import QUESTIONS, Run, day_number
 from rumor.collector.store.withdrawal import arrived
 
@@ -45,29 +45,29 @@ def write(database: Database, batches: Sequence[ReportBatch]) -> list[Outcome]:
 
 
 def write_in_turn(dialect: Dialect, batches: Sequence[ReportBatch], day: int) -> list[Outcome]:
-    """The usual case, a statement after the other, where there is no server to travel to.
+    """Write new batches with one statement after another, where the database is a local file.
 
     Every id is new, and the database finds that out by itself.
     """
     with dialect.writing() as run:
         live, outcomes = _live(run, batches)
-        for question, rows in joined(live).items():
+        for question, rows in rows_by_question(live).items():
             if dialect.insert(run, question, day, sorted_by_id(rows)) != len(rows):
                 raise Repeated
         return _merged(outcomes, [BatchAccepted(len(batch), 0) for batch in live])
 
 
 def _write_with_care(database: Database, batches: Sequence[ReportBatch], day: int) -> list[Outcome]:
-    """Some ids are in use, or tokens are to be spent: look each up first."""
+    """Write batches of which ids are in use or tokens are to be spent: look each up first."""
     dialect = database.dialect
     with database.writing() as run:
         live, outcomes = _live(run, batches)
         known: dict[bytes, tuple[int, bytes | None]] = {}
-        for rows in joined(live).values():
+        for rows in rows_by_question(live).values():
             known.update(dialect.known(run, np.ascontiguousarray(rows[:, :ID_BYTES])))
         valid = admission.admitted(run, live)
         left = set(valid)
-        settled, fresh = settle(live, known, left)
+        settled, fresh = resolve_batches(live, known, left)
         admission.spend(database, run, valid - left)
         arrived(run, [id for id, (_, report) in known.items() if report is None])
         for question, rows in fresh.items():
@@ -79,14 +79,14 @@ def _write_with_care(database: Database, batches: Sequence[ReportBatch], day: in
 def _live(
     run: Run, batches: Sequence[ReportBatch]
 ) -> tuple[list[ReportBatch], list[Outcome | None]]:
-    """The batches whose collections are open, and the answer to the others."""
+    """Return the batches whose collections are open, and the answer to the others."""
     known = {number: bool(is_open) for number, is_open in run(QUESTIONS)}
     live = [batch for batch in batches if known.get(batch.question)]
     return live, [_refusal(known.get(batch.question)) for batch in batches]
 
 
 def _refusal(is_open: bool | None) -> Outcome | None:
-    """What is unknown may come back, so only what is known can be closed."""
+    """Return the refusal of a collection: unknown (None), closed (False); None if it is open."""
     if is_open is None:
         return CollectionUnknown()
     return None if is_open else CollectionClosed()

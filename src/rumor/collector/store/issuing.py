@@ -22,12 +22,12 @@ def invite(database: Database, series: str, people: Sequence[bytes]) -> None:
 
 
 def invited(database: Database, series: str) -> int:
-    """How many people may enrol."""
+    """Return how many people may enrol."""
     return _INVITED.count(database, series)
 
 
 class _Against(Exception):  # noqa: N818 (an answer, not a mistake)
-    """Something else was signed before for some numbers: nothing of this is kept."""
+    """Other messages were signed before for some numbers, so the transaction is rolled back."""
 
     def __init__(self, indices: tuple[int, ...]) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What can be saved of a damaged SQL store: contents that fit their checksums, and nothing else.
+"""Repair of a damaged SQL store: contents that fit their checksums stay, and nothing else.
 
 Reports that do not fit are removed; they stay counted if they were counted before. Days whose
 counts do not fit are counted anew from the reports that are left. When the mark of what is

@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rumor.collector.store.base import DroppedReports, StoredCollection
-from rumor.collector.store.checksums import checksum, damaged
+from rumor.collector.store.checksums import checksum, damage_error
 from rumor.collector.store.counts import COLUMNS, DayTally, checked_summary, put, read_summary
 from rumor.collector.store.database import Database
 from rumor.collector.store.tables import Run, day_number, day_of
@@ -57,7 +57,9 @@ def read_lasts(run: Run, question: int) -> dict[int, int]:
         "SELECT day, last, checksum FROM span WHERE question = ?", question
     ):
         if not _fits(stored, question, day, last):
-            raise damaged(f"the last day of the counts from day {day} does not fit its checksum")
+            raise damage_error(
+                f"the last day of the counts from day {day} does not fit its checksum"
+            )
         found[day] = last
     return found
 
@@ -74,7 +76,7 @@ def read_dropped(run: Run, question: int) -> tuple[int, int, int] | None:
         return None
     day, last, reports, stored = rows[0]
     if not _fits(stored, question, day, last, reports):
-        raise damaged("the number of reports without counts does not fit its checksum")
+        raise damage_error("the number of reports without counts does not fit its checksum")
     return day, last, reports
 
 

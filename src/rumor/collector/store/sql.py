@@ -46,69 +46,69 @@ from rumor.mechanisms.summary import Summary
 
 
 class SqlReader:
-    """What can be read of a store, now or at one moment."""
+    """The readable side of a SQL store, now or at one moment."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
 
     def collections(self) -> list[StoredCollection]:
-        """Every collection, oldest first."""
+        """Return every collection, oldest first."""
         with self.database.reading() as run:
-            return contracts.registered(self.database, run)
+            return contracts.read_collections(self.database, run)
 
     def find(self, digest: str) -> StoredCollection:
-        """The one collection whose digest begins so."""
+        """Return the one collection whose digest begins so."""
         return contracts.find(self.database, digest)
 
     def summary(
         self, registered: StoredCollection, question: str, window: Days = (None, None)
     ) -> Summary:
-        """The sum over the days of a window."""
+        """Return the sum over the days of a window."""
         return summaries.summary(self.database, registered, question, window)
 
     def reports_by_day(
         self, registered: StoredCollection, question: str
     ) -> dict[datetime.date, int]:
-        """How many reports of each day are counted."""
+        """Return how many reports of each day are counted."""
         return summaries.days(self.database, registered, question)
 
     def day_summaries(
         self, registered: StoredCollection, question: str
     ) -> tuple[int, dict[datetime.date, Summary]]:
-        """The summary of each day, and the mark."""
+        """Return the summary of each day, and the mark."""
         return summaries.counted(self.database, registered, question)
 
     def spans(
         self, registered: StoredCollection, question: str
     ) -> dict[datetime.date, datetime.date]:
-        """The last day of each summary that is of several days, by its first."""
+        """Return the last day of each summary that is of several days, by its first."""
         return spans.spans(self.database, registered, question)
 
     def dropped_reports(self, registered: StoredCollection, question: str) -> DroppedReports | None:
-        """The reports that are in no summary any more."""
+        """Return the reports that are in no summary any more."""
         return spans.dropped(self.database, registered, question)
 
     def reports(
         self, registered: StoredCollection, question: str, upto: int | None = None
     ) -> Iterator[StoredReports]:
-        """The reports that are still there, day by day."""
+        """Yield the reports that are still there, day by day."""
         return archive.reports(self.database, registered, question, upto)
 
     def newest_reports(self, registered: StoredCollection, question: str, most: int) -> Reports:
-        """Some of the newest reports that are still there."""
+        """Return some of the newest reports that are still there."""
         return archive.newest_reports(self.database, registered, question, most)
 
     def spent_ids(self, registered: StoredCollection, question: str) -> Iterator[Reports]:
-        """The ids of deleted reports."""
+        """Yield the ids of deleted reports."""
         return archive.spent_ids(self.database, registered, question)
 
     def early_withdrawals(self, registered: StoredCollection, question: str) -> dict[bytes, int]:
-        """The days of withdrawals of reports that have not arrived, by id."""
+        """Return the days of withdrawals of reports that have not arrived, by id."""
         return withdrawal.early_days(self.database, registered, question)
 
 
 class SqlStore(SqlReader):
-    """All that a store promises; `rumor.collector.store.base.Store` says what that is."""
+    """A store in SQL, with the methods of `rumor.collector.store.base.Store`."""
 
     def __init__(self, dialect: Dialect, *, check: bool = True) -> None:
         """Without `check`, what is in the database may be damaged: for its repair."""
@@ -125,11 +125,11 @@ class SqlStore(SqlReader):
             raise
 
     def _check_contents(self) -> None:
-        """Whether tables, contracts, counts and the mark are what was written."""
+        """Check that tables, contracts, counts and the mark are as they were written."""
         dialect = self.database.dialect
         with self.database.reading() as run:
             dialect.check_tables(run)
-            contracts.registered(self.database, run)
+            contracts.read_collections(self.database, run)
             read_mark(run)
             if dialect.reads_counts:
                 for key in run("SELECT question, day FROM summary"):
@@ -174,7 +174,7 @@ class SqlStore(SqlReader):
         admission.admit(self.database, series, keys)
 
     def admissions(self, series: str) -> int:
-        """How many tokens are still to be used."""
+        """Return how many tokens are still to be used."""
         return admission.admissions(self.database, series)
 
     def invite(self, series: str, people: Sequence[bytes]) -> None:
@@ -182,7 +182,7 @@ class SqlStore(SqlReader):
         issuing.invite(self.database, series, people)
 
     def invited(self, series: str) -> int:
-        """How many people may enrol."""
+        """Return how many people may enrol."""
         return issuing.invited(self.database, series)
 
     def issue(
@@ -227,7 +227,7 @@ class SqlStore(SqlReader):
 
     @contextmanager
     def snapshot(self) -> Iterator[SqlReader]:
-        """What is in the store at one moment, for as long as the block lasts."""
+        """Yield the store's contents at one moment, for as long as the block lasts."""
         with self.database.snapshot() as database:
             yield SqlReader(database)
 

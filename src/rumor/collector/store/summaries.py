@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from rumor.collector.store.base import ID_BYTES, StoredCollection
-from rumor.collector.store.checksums import damaged, opened
+from rumor.collector.store.checksums import damage_error, open_rows
 from rumor.collector.store.contracts import mechanisms
 from rumor.collector.store.counts import (
     COLUMNS,
@@ -51,9 +51,9 @@ def summarize(database: Database) -> int:
 
 
 def count_rest(database: Database, run: Run) -> None:
-    """The same within a transaction that is alone: afterwards everything is counted.
+    """Add all new reports to the summaries, within a transaction that no other one overlaps.
 
-    Whoever was counting meanwhile finds the mark moved, and begins again.
+    Another count that was under way finds the mark moved, and begins again.
     """
     top, mark = newest_number(run), read_mark(run)
     while mark < top:
@@ -66,15 +66,15 @@ def count_rest(database: Database, run: Run) -> None:
 def _fresh_rows(
     database: Database, run: Run, above: int, upto: int
 ) -> list[tuple[int, int, Mechanism, Reports]]:
-    """Question, day, mechanism and reports of what has these numbers, all intact."""
+    """Return question, day, mechanism and reports of the intact rows with these numbers."""
     # Questions first: a report's question was there before it.
     known = mechanisms(database, run)
     found = []
     for (question, day), flat in database.dialect.fresh(run, above, upto).items():
         if question not in known or not isinstance(day, int):
-            raise damaged("some reports belong to no question, or to no day")
+            raise damage_error("some reports belong to no question, or to no day")
         mechanism = known[question]
-        rows = opened(question, day, flat, ID_BYTES + mechanism.width)
+        rows = open_rows(question, day, flat, ID_BYTES + mechanism.width)
         found.append((question, day, mechanism, np.ascontiguousarray(rows[:, ID_BYTES:])))
     return found
 
@@ -98,7 +98,7 @@ def _add(run: Run, tallies: Sequence[DayTally], mark: int, end: int) -> int:
 def summary(
     database: Database, registered: StoredCollection, question: str, window: Days
 ) -> Summary:
-    """The sum over the days of a window, which must not cut a span of days in two."""
+    """Return the sum over the days of a window, which must not cut a span of days in two."""
     empty, number = _empty(registered, question), registered.questions[question]
     first, last = (day_number(window[0] or _EVER[0]), day_number(window[1] or _EVER[1]))
     with database.reading() as run:
@@ -126,7 +126,7 @@ def _check_window(lasts: Mapping[int, int], first: int, last: int) -> None:
 def days(
     database: Database, registered: StoredCollection, question: str
 ) -> dict[datetime.date, int]:
-    """The numbers alone: they are asked for often, and tallies may be long."""
+    """Return the numbers of reports alone: they are asked for often, and tallies may be long."""
     with database.reading() as run:
         rows = run(
             "SELECT day, reports FROM summary WHERE question = ? ORDER BY day",
@@ -138,7 +138,7 @@ def days(
 def counted(
     database: Database, registered: StoredCollection, question: str
 ) -> tuple[int, dict[datetime.date, Summary]]:
-    """The summary of each day and the mark, both of the same moment."""
+    """Return the summary of each day and the mark, both of the same moment."""
     empty = _empty(registered, question)
     with database.reading() as run:
         rows = run(

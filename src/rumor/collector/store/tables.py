@@ -40,16 +40,16 @@ _EPOCH = datetime.date(1970, 1, 1)
 
 
 def day_number(day: datetime.date) -> int:
-    """A day as the store counts it."""
+    """Return a day as the store counts it."""
     return (day - _EPOCH).days
 
 
 def day_of(number: int) -> datetime.date:
-    """The day with this number."""
+    """Return the day with this number."""
     return _EPOCH + datetime.timedelta(days=number)
 
 
 def newest_number(run: Run) -> int:
-    """The number of the last report that is there."""
+    """Return the number of the last report that is there."""
     ((top,),) = run("SELECT COALESCE(MAX(number), 0) FROM report")
     return int(top)

@@ -22,8 +22,8 @@ from rumor.collector.store.base import (
     StoredCollection,
     today,
 )
-from rumor.collector.store.checksums import joined_fields, opened
-from rumor.collector.store.contracts import keeps_ids, registered
+from rumor.collector.store.checksums import joined_fields, open_rows
+from rumor.collector.store.contracts import keeps_ids, read_collections
 from rumor.collector.store.counts import DayTally
 from rumor.collector.store.database import Database
 from rumor.collector.store.spans import take_out
@@ -71,16 +71,16 @@ def _take_back(
     with database.writing(alone=True) as run:
         if not run("SELECT 1 FROM question WHERE number = ?", number):
             return CollectionUnknown()
-        # What is counted can be taken out of the counts, and nobody counts it meanwhile.
+        # Counted reports can be subtracted, and no other thread counts them meanwhile.
         count_rest(database, run)
         rows = [row for id in sorted(set(ids)) for row in _held(run, number, id)]
         for day in sorted({row[0] for row in rows}):
             sealed = joined_fields(row[1:] for row in rows if row[0] == day)
-            intact = opened(number, day, sealed, ID_BYTES + mechanism.width)
+            intact = open_rows(number, day, sealed, ID_BYTES + mechanism.width)
             reports = np.ascontiguousarray(intact[:, ID_BYTES:])
             take_out(run, DayTally(number, day, len(reports), mechanism.tally(reports)))
         # While reports come, or tokens of the key, the id keeps this one from coming back.
-        keeps = keeps_ids(registered(database, run), entry, question)
+        keeps = keeps_ids(read_collections(database, run), entry, question)
         change = SPEND if keeps else "DELETE FROM report"
         for row in rows:
             run(f"{change} WHERE id = ?", row[1])
@@ -178,7 +178,7 @@ def _forget_some(database: Database, question: int, first: int) -> int:
 
 
 def _held(run: Run, question: int, id: bytes) -> list[tuple[int, bytes, bytes, bytes]]:
-    """Day, id, report and checksum of a report that is still there."""
+    """Return day, id, report and checksum of the stored report with this `id`."""
     return run(
         "SELECT day, id, report, checksum FROM report"
         " WHERE id = ? AND question = ? AND report IS NOT NULL",

@@ -1,14 +1,14 @@
-/** Where one looks, kept in the address, so that it can be sent to a colleague. The token never is. */
+/** The page's state in its address, so that a link can be shared. The token is never in it. */
 
 const KEYS = ["collection", "question", "from", "to"];
 
-/** What the address says: a digest, a question, the first and the last day, each perhaps null. */
+/** Return the address's collection (a digest), question, first day and last day, each null where absent. */
 export function place() {
   const said = new URLSearchParams(location.hash.slice(1));
   return Object.fromEntries(KEYS.map((key) => [key, said.get(key)]));
 }
 
-/** Put it there; going back brings the last one. */
+/** Store the state of `page` in the address; the browser's back button restores the one before. */
 export function remember(page) {
   const said = KEYS.filter((key) => page[key]).map((key) => [key, page[key]]);
   const address = said.length ? `#${new URLSearchParams(said)}` : location.pathname;

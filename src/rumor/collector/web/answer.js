@@ -9,10 +9,10 @@ import { DETAILED, control, errorSentence, formatAnswer, loadControls, mistakeIn
 import { posteriorBound, formatNumber, fullSentence, takesMore, oddsView, formatPercent, reportView, updateCard } from "/client/view/report.js";
 import { styled } from "/client/view/style.js";
 
-/** Everything the page knows. A card is "open", "drawn", "sent", "full" or, where another day was drawn, "away". */
+/** The page's state. A card is "open", "drawn", "sent", "full" or, where another day is assigned, "away". */
 const page = {
   words: null, lang: "en", contract: null, person: null, invitation: "", cards: new Map(), older: 0, busy: false, say: null,
-  refusal: null, steps: null, asking: false, asked: null, notices: null,
+  refusal: null, steps: null, asking: false, assignment: null, notices: null,
 };
 
 const number = (value, digits) => formatNumber(page.words, value, digits);
@@ -24,7 +24,7 @@ const narrow = matchMedia("(max-width: 30rem)");
 function wantedLanguage() {
   const asked = [new URLSearchParams(location.search).get("lang"), ...(navigator.languages ?? [])];
   const found = asked.map((tag) => (tag ?? "").slice(0, 2).toLowerCase());
-  // The collector lists what there is.
+  // The collector's page lists the available languages.
   const known = [...byId("languages").querySelectorAll("a")].map(({ hreflang }) => hreflang);
   return found.find((tag) => known.includes(tag)) ?? "en";
 }
@@ -45,7 +45,7 @@ async function speak(lang) {
   byId("lead").textContent = words.lead;
 }
 
-/** What the status line says: the name of a sentence and its arguments, so that it can be translated. */
+/** Show a sentence in the status line, by its name and arguments, so that it can be translated later. */
 function announce(name, ...values) {
   page.say = name && [name, values];
   const sentence = name ? page.words[name] : "";
@@ -55,7 +55,7 @@ function announce(name, ...values) {
 function complain(problem) {
   const { words } = page;
   const known = problem instanceof RumorError;
-  // Where it happened; what another's error says might hold an answer.
+  // An unknown error's message may contain an answer, so only the stack is logged.
   if (!known) console.error(problem?.name, String(problem?.stack).match(/^\s+at .*$/gm)?.join("\n"));
   const own = known ? errorSentence(problem, words) : null;
   const detailed = !problem.type && !problem.reason && [...DETAILED, "invitation", "revision"].includes(problem.code);
@@ -75,13 +75,13 @@ async function takeStock() {
   const spending = await page.person.spending();
   const pending = await page.person.pending(page.contract);
   page.older = (await page.person.pending()).length - pending.length;
-  // Drawn before anything is shown, and kept.
-  page.asked = await page.person.assignment(page.contract);
+  // The assignment is drawn and stored before anything is shown.
+  page.assignment = await page.person.assignment(page.contract);
   const standing = await page.person.budget(page.contract);
-  const mine = page.contract.questions.filter(({ id }) => page.asked.questions.includes(id));
+  const mine = page.contract.questions.filter(({ id }) => page.assignment.questions.includes(id));
   for (const question of mine) {
     const card = page.cards.get(question.id) ?? { question, value: undefined, state: "open", envelopes: [] };
-    updateCard(card, page.contract, spending, pending, page.asked.open, standing);
+    updateCard(card, page.contract, spending, pending, page.assignment.open, standing);
     page.cards.set(question.id, card);
   }
 }
@@ -94,7 +94,7 @@ async function render() {
   const { words, contract } = page;
   byId("name").textContent = contract.name;
   byId("invitation").replaceChildren(...invitationView());
-  byId("cards").replaceChildren(...(page.notices?.noticesView(contract, contract.linked, page.asked, words, page.lang) ?? []), ...[...page.cards.values()].map(cardView));
+  byId("cards").replaceChildren(...(page.notices?.noticesView(contract, contract.linked, page.assignment, words, page.lang) ?? []), ...[...page.cards.values()].map(cardView));
   byId("footer").replaceChildren(
     h("p", {}, `${words.contact}: ${contract.contact}`),
     h("p", {}, `${words.digest}: `, h("code", {}, contract.digest)),
@@ -106,7 +106,7 @@ async function render() {
   await renderBack();
 }
 
-/** Where only invited people may answer: the field for the invitation, or what the address brought. */
+/** Show the field for the invitation, if the collection needs one; the address may have filled it. */
 function invitationView() {
   const wanted = open().length || page.refusal === "not-admitted";
   if (page.contract.admission === "open" || !wanted) return [];
@@ -118,7 +118,7 @@ function invitationView() {
   return [h("label", { for: "code" }, words.invitation), field, h("p", { id: "code-hint", class: "soft" }, page.contract.issuer ? words.blind : words.invitationHint)];
 }
 
-/** An address that ends in #invitation=... brings its invitation along; what follows the # is not sent. */
+/** Read the invitation from an address that ends in #invitation=...; browsers do not send this part. */
 function takeInvitation() {
   page.invitation = new URLSearchParams(location.hash.slice(1)).get("invitation") ?? "";
   if (page.invitation) history.replaceState(null, "", location.pathname + location.search);
@@ -145,7 +145,7 @@ function body(card, title) {
   const description = (envelope) => describeReport(card.question, envelope.report);
   return [
     value === null && card.state === "drawn" ? h("p", { class: "soft" }, words.earlier) : null,
-    value === null ? null : (card.notes ?? []).map((note) => h("p", { class: "notice told" }, words.notes[note.code](note))),
+    value === null ? null : (card.notes ?? []).map((note) => h("p", { class: "notice note" }, words.notes[note.code](note))),
     card.envelopes.map((envelope) => reportView(card, description(envelope), envelope.report, value, words)),
     card.state === "sent" && h("p", { class: "done" }, words.sent),
     card.state === "sent" && takesMore(card)
@@ -154,7 +154,7 @@ function body(card, title) {
   ];
 }
 
-/** Show what chance would make of an answer; nothing of it is sent or counted. */
+/** Show trial reports of an answer; none of them is sent or counted. */
 async function showTrial(card, place) {
   const sentence = card.value === undefined ? page.words.addNone : mistakeIn(card, page.words);
   if (sentence) {
@@ -174,7 +174,7 @@ function answerAgain(card) {
   byId(`q-${card.question.id}`).focus();
 }
 
-// What can be done now
+// The action button
 
 function renderAction() {
   const { words } = page;
@@ -202,7 +202,7 @@ async function addNoise() {
     byId(`q-${wrong[0][0].question.id}-wrong`).scrollIntoView({ block: "center" });
     return;
   }
-  // What is spent is counted here: a browser that clears storage when it is short should spare it.
+  // This storage has the ledger, so the browser should keep it when space is short.
   navigator.storage?.persist?.().catch(() => {});
   await busily(async () => {
     const answers = Object.fromEntries(cards.map((card) => [card.question.id, card.value]));
@@ -224,7 +224,7 @@ async function send() {
   await busily(async () => {
     const outcome = await page.person.send("", page.contract, { invitation: page.invitation });
     page.refusal = outcome.refusal;
-    // Of a card that also waits with another report, takeStock says so again.
+    // If another report of a card is pending, takeStock sets the card's state again.
     for (const card of cards) if (outcome.arrived.includes(card.question.id)) card.state = "sent";
     if (outcome.refusal) throw Object.assign(new RumorError("refused", outcome.problem), { type: outcome.refusal });
     if (outcome.pending) throw new RumorError("unreachable", outcome.problem);
@@ -237,17 +237,17 @@ async function send() {
     announce("sentAll", count);
     if (over) complain(over);
   });
-  // Where everything went well, the focus stays with what was said; the button is gone.
+  // On success the button is gone, so the status line takes the focus.
   byId("status").textContent ? byId("status").focus() : (byId("retry") ?? byId("go"))?.focus();
   showProblem();
 }
 
-/** What went wrong stands above the questions, and whoever pressed a button is perhaps below them. */
+/** Scroll to the error, which is above the questions; the pressed button may be below them. */
 const showProblem = () => byId("problem").firstChild?.scrollIntoView({ block: "nearest" });
 
 const retry = (act) => h("button", { type: "button", id: "retry", onclick: act }, page.words.retry);
 
-/** Do something once at a time; what goes wrong becomes a sentence, and the page shows how things are. */
+/** Run `work` unless other work runs; show an error as a sentence, and update the page. */
 async function busily(work) {
   if (page.busy) return;
   page.busy = true;
@@ -257,10 +257,10 @@ async function busily(work) {
     await work();
   } catch (problem) {
     announce(null);
-    // What it refuses too is the problem that is told.
+    // If takeStock fails too, the first problem is shown.
     if (page.contract) await takeStock().catch(() => {});
     if (problem.code === "unreachable") byId("problem").replaceChildren(h("div", { class: "notice" }, h("p", {}, page.words.waiting), retry(send)));
-    // An answer that is refused is told at its question.
+    // A refused answer is shown at its question.
     else if (problem.code === "answer" && page.cards.has(problem.question)) page.wrong = problem.question;
     else complain(problem);
   } finally {
@@ -276,7 +276,7 @@ async function renderSpent() {
   const rows = all.filter((row) => row.series === series);
   const others = all.filter((row) => row.series !== series).reduce((sum, row) => sum + row.epsilon, 0);
   const { spent, ceiling } = await page.person.budget(page.contract);
-  // What answering everything costs, in words, before anything is drawn.
+  // The total privacy loss is shown before any noise is drawn.
   byId("cost").textContent = open().length ? words.costAll(percent(posteriorBound(ceiling)), number(ceiling, 4), page.contract.questions.length) : "";
   const meter = h("div", { class: "meter", "aria-hidden": "true" }, h("span"));
   meter.style.setProperty("--share", Math.min(1, spent / ceiling));
@@ -294,9 +294,9 @@ async function renderSpent() {
   ).childNodes);
 }
 
-// Taking back
+// Withdrawal
 
-/** The way to take back what was sent: it asks once more, since it cannot be undone. */
+/** Show the button that withdraws reports; it asks for confirmation, since a withdrawal is final. */
 async function renderBack() {
   const { words } = page;
   const count = await page.person.withdrawable(page.contract?.series);
@@ -361,7 +361,7 @@ async function start() {
   } catch (problem) {
     announce(null);
     complain(problem);
-    // What was sent can be taken back, whatever became of the collection.
+    // Reports can be withdrawn even if the collection cannot be answered.
     if (page.person) await renderBack();
     if (problem.code === "unreachable") byId("problem").firstChild.append(retry(() => location.reload()));
   }

@@ -172,7 +172,7 @@ export function moved(given, isShare) {
   };
 }
 
-/** Differences as points beside nothing at all, each with its interval. */
+/** Differences as points around zero, each with its interval. */
 export function differences(estimates) {
   const isShare = ["share", "up to"].includes(estimates[0].quantity);
   const rows = estimates.filter(({ quantity }) => quantity === estimates[0].quantity).slice(0, ROWS)

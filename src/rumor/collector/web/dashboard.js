@@ -13,17 +13,17 @@ import { range } from "./range.js";
 const POLL = 3000;
 const GROWTH = 1.1;
 
-// Rows are looked at from the top, in the page and in its files: their intervals make up for that.
+// Rows are sorted by their estimates, on the page and in its files, so their intervals are adjusted for ranking.
 const VIEW = { order: "estimate" };
 
 const page = { overview: null, collection: null, question: null, from: null, to: null, estimate: null, integrity: null, timer: null, away: false, asked: null };
 
 const current = () => page.overview.questions.find(({ id }) => id === page.question);
 
-/** What an estimate is of: asked for again when this has changed. */
+/** Return the identity of an estimate: question, number of reports and days; a new one is requested when it changes. */
 const stamp = ({ reports }) => [page.question, reports, page.from, page.to].join(" ");
 
-// So many questions are found faster by typing than by reading.
+// The longest list of questions without a search field.
 const MANY = 8;
 
 // Signing in and out
@@ -130,7 +130,7 @@ function narrow() {
   }
 }
 
-/** Another question, or other days of it. */
+/** Show another question, or other days of it. */
 function turnTo(id, from = null, to = null) {
   Object.assign(page, { question: id, from, to });
   remember(page);
@@ -160,7 +160,7 @@ async function show(id) {
     section("days", "Reports per day", h("div", { id: "perday", class: "chart", role: "img", "aria-label": "Chart of the reports of each day." })),
     section("halving", "To halve the error", h("div", { id: "halving" })),
     question.days.length >= 2 && section("over-time", "Over time",
-      question.days.length >= 3 && h("details", { ontoggle: (event) => event.target.open && overTime() }, h("summary", {}, "How the answers moved"),
+      question.days.length >= 3 && h("details", { ontoggle: (event) => event.target.open && overTime() }, h("summary", {}, "Trend"),
         h("div", { id: "moved", class: "chart", role: "img", "aria-label": "Chart of the answers over time; the table below has their changes." }),
         h("div", { id: "changes" })),
       periods(question)),
@@ -169,29 +169,29 @@ async function show(id) {
   try {
     await refresh();
   } finally {
-    schedule(); // whatever became of it, it is tried again
+    schedule(); // also after a failure
   }
 }
 
 const FORMATS = { csv: "CSV", parquet: "Parquet", svg: "SVG", png: "PNG" };
 
-/** What the estimate is asked with: which rows, of which days. */
+/** Return the query of the estimate: its rows and days. */
 const query = (question) => ({ collection: page.overview.collection, ...VIEW, rows: panelOf(question).most ?? null, from: page.from, to: page.to });
 
-/** The rows as a table, made only when somebody looks: there may be thousands. */
+/** Show the rows as a table when it is opened: it may have hundreds of rows. */
 function tabulate() {
   if (!page.estimate || !byId("as-table").open) byId("table").replaceChildren();
   else byId("table").replaceChildren(table(current(), page.estimate));
 }
 
-/** When the collector was last heard; not announced, since that is every few seconds. */
+/** Show the time of the collector's last answer; not announced to screen readers, since it changes every few seconds. */
 function heard() {
   if (!byId("status")) return;
   byId("status").classList.remove("away");
   byId("status").textContent = `Live, as of ${new Date().toLocaleTimeString("en-GB")}`;
 }
 
-/** That it is not heard now, and since when. */
+/** Show that the collector does not answer, and since when. */
 function unheard() {
   const status = byId("status");
   if (!status || status.classList.contains("away")) return;
@@ -199,11 +199,11 @@ function unheard() {
   status.textContent = status.textContent.replace("Live, as", "Not live: as");
 }
 
-/** Whether the collector heard the question, and refuses this one alone. */
+/** Return whether the collector refused this request alone: neither the connection nor the token is at fault. */
 const refusedFor = (problem) =>
   problem instanceof Refused && problem.status >= 400 && problem.status !== 401 && problem.status !== 403;
 
-/** Ask for whatever is out of date, and draw it. */
+/** Request outdated estimates, and draw them. */
 async function refresh() {
   const question = current();
   const [collection, wanted] = [page.overview.collection, stamp(question)];
@@ -225,7 +225,7 @@ async function refresh() {
   if (page.question === question.id) await render();
 }
 
-/** Whether the newest reports look crafted: asked again when there are clearly more of them. */
+/** Test whether the newest reports look crafted; again once their number has grown by `GROWTH`. */
 async function test(question, collection) {
   try {
     if (page.integrity && !page.integrity.failed && question.reports <= GROWTH * page.integrity.seen) return;
@@ -234,7 +234,7 @@ async function test(question, collection) {
     page.integrity = { ...integrity, seen: question.reports };
   } catch (problem) {
     if (page.question !== question.id) return;
-    // A test that cannot be made is no "no alarm": it is shown until it can be.
+    // A failed test must not read as "no alarm", so its failure is shown.
     if (refusedFor(problem)) page.integrity = { failed: problem.message, seen: question.reports };
     else failed(problem);
   }
@@ -249,7 +249,7 @@ async function render() {
   const drawings = question.days.length ? [draw(byId("perday"), days(question.days))] : [];
   byId("content").classList.toggle("empty", !question.reports);
   if (!question.reports) byId("problem").replaceChildren(h("p", {}, "No reports yet."), h("p", { class: "soft" }, "People answer at ", h("a", { href: "/answer" }, `${location.origin}/answer`), "."));
-  // Nothing will come here: no place is held for it.
+  // Without an estimate the charts stay empty, so they take no space.
   const silent = !estimate && (!question.reports || page.asked === stamp(question));
   if (silent) for (const chart of document.querySelectorAll(".charts > *")) chart.hidden = true;
   byId("perday").hidden = !question.days.length;
@@ -266,7 +266,7 @@ async function render() {
   if (page.question === question.id) heard();
 }
 
-/** How the answers moved from day to day, asked for when somebody looks. */
+/** Request and show the trend over the days. */
 async function overTime() {
   const id = page.question;
   try {
@@ -280,7 +280,7 @@ async function overTime() {
   }
 }
 
-/** Two periods to compare: the first half of the days and the second, unless somebody says others. */
+/** Show the form for two periods to compare, by default the first and the second half of the days. */
 function periods({ days }) {
   const middle = Math.floor(days.length / 2);
   const ends = [days[0].day, days[middle - 1].last, days[middle].day, days[days.length - 1].last];
@@ -336,7 +336,7 @@ async function look() {
   if (page.overview) schedule();
 }
 
-/** The counts alone, so that the focus stays where it is. */
+/** Update the counts alone, so that the focus stays where it is. */
 function renderCounts() {
   const counts = document.querySelectorAll("#questions small");
   page.overview.questions.forEach(({ reports }, i) => (counts[i].textContent = counted(reports, "report")));

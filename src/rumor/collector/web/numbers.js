@@ -1,14 +1,14 @@
-/** Numbers as the dashboard writes them. */
+/** The dashboard's number formats. */
 
 export const whole = (value) => new Intl.NumberFormat("en").format(value);
-/** A count of things: "1 report", "2 reports". */
+/** Return a count with its noun: "1 report", "2 reports". */
 export const counted = (count, one) => `${whole(count)} ${one}${count === 1 ? "" : "s"}`;
 export const share = (value, digits = 1) =>
   value === null ? "none" : new Intl.NumberFormat("en", { style: "percent", minimumFractionDigits: digits, maximumFractionDigits: digits }).format(value);
 export const plain = (value, digits = 3) =>
   value === null ? "none" : new Intl.NumberFormat("en", { maximumSignificantDigits: digits }).format(value);
 
-/** So many decimals of a percentage carry information when its error is this large. */
+/** Return the number of decimals of a percentage that are significant under this standard error. */
 export const decimals = (error) => (error > 0 ? Math.min(4, Math.max(0, Math.ceil(-Math.log10(error)) - 1)) : 1);
 export const fixed = (value, error) => (value === null ? "none" : value.toFixed(error > 0 ? Math.min(9, Math.max(0, Math.ceil(-Math.log10(error)) + 1)) : 2));
 

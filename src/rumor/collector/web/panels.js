@@ -1,11 +1,11 @@
-/** What the dashboard says about a question, beside its charts. */
+/** The dashboard's panels of a question: figures, alarms, remarks, tables and sentences. */
 
 import { h } from "/client/view/dom.js";
 import { Refused } from "./api.js";
 import { counted, decimals, plain, share, whole } from "./numbers.js";
 import * as choice from "./kinds/choice.js";
 
-// What an estimate shows follows from its kind: of most kinds shares, as of a choice, of others what a file of `kinds` says.
+// Kinds whose panel differs from that of a choice.
 const LOADERS = {
   ordered: () => import("./kinds/ordered.js"),
   set: () => import("./kinds/set.js"),
@@ -15,7 +15,7 @@ const LOADERS = {
 };
 const loaded = {};
 
-/** Load what these questions are shown with; no other kind's panel is. */
+/** Load the panels of the kinds of these questions. */
 export async function loadPanels(questions) {
   const kinds = Object.keys(LOADERS).filter((kind) => questions.some((question) => question.kind === kind));
   const modules = await Promise.all(kinds.map((kind) => LOADERS[kind]())).catch(() => {
@@ -24,15 +24,15 @@ export async function loadPanels(questions) {
   kinds.forEach((kind, i) => (loaded[kind] = modules[i]));
 }
 
-/** The charts, columns and units of a question. */
+/** Return the module with the charts, columns and units of a question's kind. */
 export const panelOf = ({ kind }) => (Object.hasOwn(loaded, kind) ? loaded[kind] : choice);
 
 const figure = (value, label) => h("div", { class: "figure" }, h("dt", {}, label), h("dd", {}, value));
 
-/** The rows of the table: of most kinds all there are. */
+/** Return the rows of the table: by default all rows of the estimate. */
 const rowsOf = (question, estimate) => panelOf(question).rows?.(estimate) ?? estimate.estimates;
 
-/** The numbers at the top. */
+/** Show the figures at the top. */
 export function figures(question, estimate) {
   const panel = panelOf(question);
   const error = estimate?.halving.stderr;
@@ -43,7 +43,7 @@ export function figures(question, estimate) {
     figure(plain(question.epsilon, 4), "epsilon of a report"));
 }
 
-/** What is wrong, and what was looked at. */
+/** Show the alarms, and the tests that were run. */
 export function alarms(estimate, integrity) {
   const found = [...(integrity?.alarm ? [integrity.explanation] : []), ...(estimate?.alarms ?? [])];
   const noted = estimate?.diagnostics?.warning ?? (estimate?.diagnostics?.converged === false ? "the estimate stopped before it converged" : null);
@@ -53,14 +53,14 @@ export function alarms(estimate, integrity) {
       ? h("div", { class: "notice", role: "alert" }, h("p", {}, h("strong", {}, found.length > 1 ? `${found.length} alarms` : "Alarm")), found.map((each) => h("p", {}, sentence(each))))
       : integrity && !integrity.failed && h("p", { class: "soft quietly" }, calm, integrity.explanation),
     integrity?.failed && h("div", { class: "notice", role: "alert" },
-      h("p", {}, h("strong", {}, "Not tested: "), "whether these reports look crafted could not be found out. ", integrity.failed)),
+      h("p", {}, h("strong", {}, "Not tested: "), "the test for crafted reports failed. ", integrity.failed)),
     noted && h("p", { class: "quietly" }, h("strong", {}, "Note: "), sentence(noted)),
   ].filter(Boolean);
 }
 
 const sentence = (text) => text[0].toUpperCase() + text.slice(1).replace(/\.?$/, ".");
 
-/** What the estimate says beside its rows. */
+/** Show the remarks below the estimate. */
 export function remarks(question, estimate) {
   const digits = decimals(estimate.other_stderr);
   const hidden = panelOf(question).whole ? 0 : rowsOf(question, estimate).length - 20;
@@ -83,7 +83,7 @@ export function remarks(question, estimate) {
   return lines;
 }
 
-/** The rows as a table. */
+/** Show the rows as a table. */
 export function table(question, estimate) {
   const panel = panelOf(question);
   const { head, cells } = panel.columns(estimate, share(estimate.level, 0));
@@ -94,32 +94,32 @@ export function table(question, estimate) {
     panel.note ? h("p", { class: "soft" }, panel.note) : null);
 }
 
-// As many values a chart of lines can tell apart.
+// The most lines of a chart that can be distinguished.
 const LINES = 6;
 
-/** How the answers moved: the lines of the values that changed most surely, and the changes of all. */
+/** Return the trend's lines, of the values with the smallest p-values, and the table of all changes. */
 export function movement(found) {
   const sure = [...found.changes].sort((one, other) => one.p_value - other.p_value);
   const isShare = ["share", "up to"].includes(sure[0].quantity);
   const named = sure.filter(({ quantity }) => quantity === sure[0].quantity).slice(0, LINES).map(({ value }) => value);
   const rows = found.estimates.filter(({ quantity, value }) => quantity === sure[0].quantity && named.includes(value));
   const show = ({ quantity }) => (number) => (["share", "up to"].includes(quantity) ? share(number, 1) : plain(number, 4));
-  const head = ["value", "before", "after", "from", "p-value", "among all"];
+  const head = ["value", "before", "after", "from", "p-value", "adjusted"];
   const table = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "The largest change of every value" },
     h("table", {},
       h("thead", {}, h("tr", {}, head.map((name) => h("th", { scope: "col" }, name)))),
       h("tbody", {}, sure.map((change) => h("tr", {},
         h("th", { scope: "row", dir: "auto" }, String(change.value)),
         [show(change)(change.before), show(change)(change.after), change.from, plain(change.p_value, 2), plain(change.adjusted, 2)].map((cell) => h("td", {}, cell)))))));
-  const told = "The largest change of each value. Its p-value allows for having been looked for on every day; the last column also for having been looked for in every value.";
-  return { rows, isShare, parts: [table, h("p", { class: "soft" }, told), ...found.notes.map((note) => h("p", { class: "soft" }, sentence(note)))] };
+  const explained = "The largest change of each value. Its p-value is adjusted for searching every day; the last column is also adjusted for searching every value.";
+  return { rows, isShare, parts: [table, h("p", { class: "soft" }, explained), ...found.notes.map((note) => h("p", { class: "soft" }, sentence(note)))] };
 }
 
-/** What differs between two periods, as a table with the test of all rows at once. */
+/** Show the differences between two periods as a table, with the omnibus test. */
 export function comparison(found) {
   const show = ({ quantity, stderr }) => (number) => (["share", "up to"].includes(quantity) ? share(number, decimals(stderr)) : plain(number, 4));
   const [first, second] = Object.keys(found.groups);
-  const head = ["value", first, second, "difference", `${share(found.level, 0)} interval`, "p-value", "among all"];
+  const head = ["value", first, second, "difference", `${share(found.level, 0)} interval`, "p-value", "adjusted"];
   const cells = (row) => [...["first_estimate", "second_estimate", "difference"].map((name) => show(row)(row[name])), `${show(row)(row.low)} to ${show(row)(row.high)}`, plain(row.p_value, 2), plain(row.adjusted, 2)];
   const test = found.tests[0];
   return [
@@ -127,12 +127,12 @@ export function comparison(found) {
       h("table", {},
         h("thead", {}, h("tr", {}, head.map((name) => h("th", { scope: "col" }, name)))),
         h("tbody", {}, found.estimates.map((row) => h("tr", {}, h("th", { scope: "row" }, `${row.quantity === "share" ? "" : `${row.quantity} `}${row.value}`), cells(row).map((cell) => h("td", {}, cell))))))),
-    test.test && h("p", {}, `All at once: ${test.test} ${test.statistic.toFixed(2)} on ${test.freedom} degrees of freedom, p-value ${plain(test.p_value, 2)}.`),
+    test.test && h("p", {}, `Omnibus test: ${test.test} ${test.statistic.toFixed(2)} on ${test.freedom} degrees of freedom, p-value ${plain(test.p_value, 2)}.`),
     ...found.notes.map((note) => h("p", { class: "soft" }, sentence(note))),
   ].filter(Boolean);
 }
 
-/** How many more people halve the error, and how long that takes at the pace of the last week. */
+/** Show how many more reports halve the error, and how long that takes at the pace of the last week. */
 export function halving(question, estimate) {
   const { more_reports: more, stderr } = estimate.halving;
   const today = new Date().toISOString().slice(0, 10);
@@ -144,13 +144,13 @@ export function halving(question, estimate) {
     h("p", {}, h("strong", {}, counted(more, "more report")), " would halve every error",
       stderr === null ? "." : `: the largest standard error from ${error(stderr)} to ${error(stderr / 2)}.`),
     wait && h("p", {}, `At the pace of the last seven full days (${whole(Math.round(pace))} a day) that takes ${wait === 1 ? "a day" : `${whole(wait)} days`}.`),
-    h("p", { class: "soft" }, "Errors fall with the square root of the reports: half the error takes four times as many in all."),
+    h("p", { class: "soft" }, "Errors fall with the square root of the reports: half the error takes four times as many reports."),
   ];
 }
 
-/** What each person was promised. */
+/** Show the privacy that each respondent was promised. */
 export function promise(question, overview) {
-  const all = question.epsilon_total > question.epsilon ? `, epsilon ${plain(question.epsilon_total, 4)} in all` : "";
+  const all = question.epsilon_total > question.epsilon ? `, epsilon ${plain(question.epsilon_total, 4)} in total` : "";
   return [
     h("p", {}, question.privacy),
     overview.asks && h("p", { id: "asks" }, overview.asks),

@@ -1,4 +1,4 @@
-/** Twenty draws of an answer, none of them sent: what a report says of a person, and what of chance. */
+/** Twenty trial reports of an answer, none of them sent: they show how much of a report is noise. */
 
 import { describeReport } from "/client/rumor.js";
 import { drawTrialReports } from "/client/trial.js";
@@ -6,7 +6,7 @@ import { h } from "/client/view/dom.js";
 
 const [TIMES, ROWS] = [20, 8];
 
-/** A table of what came out how often. */
+/** Show a table of the reported contents with their counts. */
 export async function trialView({ question, value }, { trial: words }) {
   const counts = new Map();
   for (const report of await drawTrialReports(question, value, TIMES)) {
@@ -19,7 +19,7 @@ export async function trialView({ question, value }, { trial: words }) {
     bar.style.width = `${(100 * count) / TIMES}%`;
     return h("tr", {}, h("th", { scope: "row", dir: "auto" }, said, own.has(said) ? h("small", {}, ` ${words.yours}`) : null), h("td", {}, String(count)), h("td", {}, bar));
   };
-  return h("div", { class: "rehearsal" },
+  return h("div", { class: "trial" },
     h("p", { class: "soft" }, words.title),
     h("table", {},
       h("thead", {}, h("tr", {}, h("th", { scope: "col" }, words.what), h("th", { scope: "col" }, words.often), h("td"))),
@@ -27,7 +27,7 @@ export async function trialView({ question, value }, { trial: words }) {
     order.length > ROWS ? h("p", { class: "soft" }, words.rest(order.length - ROWS)) : null);
 }
 
-/** What a report says: the answers whose bit is 1, or its parts as they are. */
+/** Return the contents of a report: the labels whose bit is 1, or its parts as text. */
 function saidBy(parts) {
   return parts.flatMap((part) => {
     if (part.kind !== "bits") return [`${part.value}`];

@@ -104,7 +104,7 @@ class PlannedWords(PlannedQuestion[OpenWords]):
         while True:
             held = rng.integers(1, len(words), size=users)
             held[: round(share * users)] = 0
-            reports = mechanism.privatize_stems(stems, held, random=source)
+            reports = mechanism.privatize_prefixes(stems, held, random=source)
             found = look_for(mechanism, mechanism.tally(reports), words[:1])
             yield float(found.share[0] - round(share * users) / users) ** 2, 0.0
 

@@ -121,7 +121,7 @@ def simulate_open(
         summary = Summary.empty(mechanism)
         for start in range(0, people, _CHUNK):
             batch = codes[start : start + _CHUNK]
-            summary = summary.update(mechanism.privatize_stems(stems, batch, random=source))
+            summary = summary.update(mechanism.privatize_prefixes(stems, batch, random=source))
         result = estimate(mechanism, summary, trials.method, options)
         found = [str(word) for word in result.values]
         times.update(found)

@@ -36,6 +36,7 @@ from rumor.core.canonical import Json
 from rumor.core.checks import checked_hex, checked_size
 from rumor.core.coins import keep_or_replace
 from rumor.core.columns import words_and_codes
+from rumor.core.deprecation import old_names
 from rumor.core.errors import AnswerError, InputError, format_value, type_in_words
 from rumor.core.randomness import Draws, Keyed, RandomSource, System
 from rumor.core.reports import Reports, Validity, little_endian, narrow_integers
@@ -62,6 +63,7 @@ _USUAL_COUNTERS = 1 << 22
 UNNAMED = "the word does not fit this question: it is counted, and will not be named"
 
 
+@old_names(privatize_stems="privatize_prefixes")
 class OpenWords(CountedIntegers, PermanentAnswers):
     """Words without a list: level, cohort and a noisy bucket in two or three bytes."""
 
@@ -311,12 +313,10 @@ class OpenWords(CountedIntegers, PermanentAnswers):
     def privatize_coded(
         self, words: Sequence[str], codes: Codes, *, random: RandomSource | None = None
     ) -> Reports:
-        """Return reports of people who hold words[codes[i]], for
-        simulated people whose words are known.
-        """
-        return self.privatize_stems(self.stems.table(words), codes, random=random)
+        """Return reports of people who hold words[codes[i]]: simulated people with known words."""
+        return self.privatize_prefixes(self.stems.table(words), codes, random=random)
 
-    def privatize_stems(
+    def privatize_prefixes(
         self, table: NDArray[np.uint64], codes: Codes, *, random: RandomSource | None = None
     ) -> Reports:
         """Return reports from a `table` of the words' fingerprints,

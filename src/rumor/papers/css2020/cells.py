@@ -1,4 +1,4 @@
-"""What is run for the Computer Security Symposium paper: every row in every column, and more."""
+"""The cells of the Computer Security Symposium paper: every row in every column, and more."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _EXPERIMENTS: Mapping[str, Experiment] = {
 }
 EPSILONS, PEOPLE = (1, 2, 4), (1_000, 10_000, 100_000)
 TRIALS = 10
-"""Of the paper."""
+"""The number of trials in the paper."""
 # Ours, by people: more where they cost little, so that the paper's noise is what is left.
 OWN_TRIALS = {1_000: 50, 10_000: 50, 100_000: 10}
 # How far plain iterations are followed, by people.
@@ -58,12 +58,12 @@ MOST = 2_000_000
 
 
 def name_of(law: str, row: str, epsilon: float, people: int) -> str:
-    """The cell of a table."""
+    """Return the cell of a table."""
     return f"{law}/{row}/epsilon {epsilon:g}/{people}"
 
 
 def arithmetic(parameters: Parameters, trials: int, seed: int) -> Numbers:
-    """What the text says of the tables, computed from the printed tables; and its percentages."""
+    """Compute the text's statements and percentages about the tables from the printed tables."""
     table = published_tables("css2020")
     printed = [tuple(column) for column in table["printed_columns"]]
     best = sum(
@@ -93,7 +93,7 @@ def arithmetic(parameters: Parameters, trials: int, seed: int) -> Numbers:
 
 
 def cells() -> Sequence[Cell]:
-    """Every cell of the paper."""
+    """Return every cell of the paper."""
     made = [Cell("arithmetic", arithmetic), Cell("channel", unary_channel, {"epsilon": 1.0})]
     made += [
         Cell(f"limits/epsilon {epsilon}", limits, {"epsilon": epsilon, "domain": domain})

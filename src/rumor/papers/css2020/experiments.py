@@ -35,7 +35,7 @@ _TEXT = {
 
 
 def claims() -> Sequence[Claim]:
-    """Every number of the tables and the text."""
+    """Return every number of the tables and the text."""
     table = published_tables("css2020")
     made = []
     for law, (part, _) in LAWS.items():

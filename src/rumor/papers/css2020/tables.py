@@ -13,7 +13,7 @@ from rumor.papers.model import Claim, Figure, PaperTable, Point, Results, Verdic
 
 
 def _readings(results: Results) -> PaperTable:
-    """How many of the 18 numbers of a method fit, under either reading of the header."""
+    """Return how many of the 18 numbers of a method fit, under either reading of the header."""
     table = published_tables("css2020")
     rows = []
     totals = [0, 0]
@@ -43,7 +43,7 @@ def _readings(results: Results) -> PaperTable:
 
 
 def _conventions(results: Results) -> PaperTable:
-    """Against the law or against the people drawn: which the published numbers follow."""
+    """Compare published errors with errors against the law, and against the people drawn."""
     table = published_tables("css2020")
     rows = []
     for people in PEOPLE:
@@ -150,7 +150,7 @@ def _iterations(results: Results) -> PaperTable:
 
 
 def _stated(results: Results) -> PaperTable:
-    """The stated rule run to its end, beside the solver."""
+    """Return the stated rule run to its end, beside the solver."""
     reached = {
         "gap": ("gap", ".0e"),
         "error": ("error", ".5f"),
@@ -242,7 +242,7 @@ def _normalisers(results: Results) -> PaperTable:
 
 
 def _wins(results: Results) -> PaperTable:
-    """Cells in which a row is below every published number, and how far."""
+    """Return the cells in which a row is below every published number, and by how much."""
     table, rows = published_tables("css2020"), []
     best = {
         (law, e, n): min(table[law][row][i] for row in ROWS)
@@ -260,7 +260,7 @@ def _wins(results: Results) -> PaperTable:
 
 
 def tables(results: Results) -> Sequence[PaperTable]:
-    """Everything that is no published number."""
+    """Return the tables beyond the published numbers."""
     makers = (
         _readings,
         _conventions,
@@ -277,7 +277,7 @@ def tables(results: Results) -> Sequence[PaperTable]:
 
 
 def figures(results: Results) -> Sequence[Figure]:
-    """Published against reproduced, and error against iterations."""
+    """Return charts of published against reproduced numbers, and of error against iterations."""
     table, made = published_tables("css2020"), []
     for law, (part, _) in LAWS.items():
         points = []
@@ -321,7 +321,7 @@ _SEEN = ("000", "001", "100")
 
 
 def _matrices(results: Results) -> Sequence[Figure]:
-    """Figures 2, 3 and 4: the channel of three values, whole and where outputs occur."""
+    """Return Figures 2, 3 and 4: the channel of three values, whole and where outputs occur."""
     symbols = {(True, 1): "p", (True, 0): "(1-p)", (False, 1): "q", (False, 0): "(1-q)"}
 
     def entry(value: int, bits: str, facet: str, column: float) -> Point:

@@ -28,13 +28,13 @@ from rumor.papers.privkv_em.scatter import LAST, LAST_TRIALS, ROWS
 from rumor.papers.privkv_em.tables import SHARES, USERS, figures, name_of, tables
 
 TRIALS = 10
-"""Of the paper."""
+"""The number of trials in the paper."""
 # Ours: more where they cost little, so that the paper's noise is what is left.
 OWN_TRIALS = {"published": 60, "equal": 20, "ours": 10}
 
 
 def arithmetic(parameters: Parameters, trials: int, seed: int) -> Numbers:
-    """Percentages that the text takes from the tables, computed from the printed tables."""
+    """Return percentages that the text takes from the tables, computed from the printed tables."""
     table = published_tables("privkv-em")
 
     def gain(kind: str, name: str, column: int) -> float:
@@ -56,7 +56,7 @@ def arithmetic(parameters: Parameters, trials: int, seed: int) -> Numbers:
 
 
 def average(parameters: Parameters, trials: int, seed: int) -> Numbers:
-    """EM over PrivKV, in per cent, averaged over the three sets."""
+    """Return the error of EM over that of PrivKV, in per cent, averaged over the three sets."""
     common = {"epsilon": parameters["epsilon"], "people": parameters["people"]}
     sets = [
         errors({**common, "data": name, "contenders": "published"}, trials, seed + i)
@@ -71,7 +71,7 @@ def average(parameters: Parameters, trials: int, seed: int) -> Numbers:
 
 
 def cells() -> Sequence[Cell]:
-    """Every cell of the paper."""
+    """Return every cell of the paper."""
     table = published_tables("privkv-em")
     made = [
         Cell("arithmetic", arithmetic),
@@ -164,7 +164,7 @@ EXPLANATIONS: Mapping[tuple[str, str, str], str] = {
 
 
 def explained(part: str, row: str, column: str) -> str:
-    """Why a number is not reproduced, by cell, by row or by column."""
+    """Return why a number is not reproduced, by cell, by row or by column."""
     for key in ((part, row, column), ("", row, column), (part, row, ""), ("", row, "")):
         if key in EXPLANATIONS:
             return EXPLANATIONS[key]
@@ -172,7 +172,7 @@ def explained(part: str, row: str, column: str) -> str:
 
 
 def claims() -> Sequence[Claim]:
-    """Every number of the tables and the text."""
+    """Return every number of the tables and the text."""
     table = published_tables("privkv-em")
     made = []
     for name in SETS:

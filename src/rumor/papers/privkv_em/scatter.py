@@ -23,7 +23,7 @@ _PEOPLE = 100_000
 
 
 def numbers(results: Results, row: str) -> list[tuple[float, TrialMean]]:
-    """Published and reproduced, in a fixed order: Tables 2 to 7 without their odd columns.
+    """Return published and reproduced, in a fixed order: Tables 2 to 7 without their odd columns.
 
     Epsilon 0.1, where EM's threshold and clipping matter most, and the last column of users
     are left out.
@@ -49,24 +49,24 @@ def numbers(results: Results, row: str) -> list[tuple[float, TrialMean]]:
 
 
 def logs(results: Results, row: str) -> Sequence[float]:
-    """The logarithms of published over reproduced."""
+    """Return the logarithms of published over reproduced."""
     return [math.log(value / found.mean) for value, found in numbers(results, row)]
 
 
 def trials_seen(results: Results, row: str) -> float:
-    """The trials whose means scatter as the published numbers of a row do."""
+    """Return the trials whose means scatter as the published numbers of a row do."""
     relative = np.mean([(found.spread / found.mean) ** 2 for _, found in numbers(results, row)])
     return float(relative / np.mean(np.square(logs(results, row))))
 
 
 def distance(published: float, found: TrialMean, trials: float) -> float:
-    """In standard errors of the difference, the published number a mean of so many trials."""
+    """Return |published - found| in standard errors, `published` a mean of `trials` trials."""
     off = abs(published - found.mean)
     return off / (found.spread * math.sqrt(1 / trials + 1 / found.trials))
 
 
 def scatter(results: Results) -> PaperTable:
-    """What is seen, row by row."""
+    """Return a table of the observed scatter, row by row."""
     rows = []
     for row in ROWS:
         pairs = numbers(results, row)
@@ -93,7 +93,7 @@ def scatter(results: Results) -> PaperTable:
 
 
 def last_column(results: Results) -> PaperTable:
-    """The last column of Tables 5 to 7 beside half a million people and beside LAST."""
+    """Return the last column of Tables 5 to 7 beside half a million people and beside LAST."""
     table, rows = published_tables("privkv-em"), []
     for name in SETS:
         for row in ROWS:

@@ -26,12 +26,12 @@ _NAMES = ("PrivKV", "PrivKVM, 3 rounds", "EM", "Rumor")
 
 
 def name_of(kind: str, data: str, epsilon: float, people: int, contenders: str) -> str:
-    """The cell of a column of the tables."""
+    """Return the cell of a column of the tables."""
     return f"{kind}/{data}/epsilon {epsilon:g}/{people}/{contenders}"
 
 
 def _people(results: Results) -> PaperTable:
-    """The closed form of PrivKV's error for the users as printed and for a tenth of them."""
+    """Return the closed form of PrivKV's error for the users as printed and for a tenth of them."""
     table, rows = published_tables("privkv-em"), []
     for name in SETS:
         for i, printed in enumerate(table["users_printed"]):
@@ -124,7 +124,7 @@ def _means(results: Results) -> PaperTable:
 
 
 def _guesses(results: Results) -> PaperTable:
-    """Sets that the paper does not run, beside the error of the answer 0 for every mean."""
+    """Compare sets that the paper does not run with the error of the answer 0 for every mean."""
     rows = []
     for name in (*SETS, *OTHER_SETS):
         nothing = float(np.mean(data_set(name)[1] ** 2))
@@ -176,7 +176,7 @@ def _identified(results: Results) -> PaperTable:
 
 
 def _claimed(results: Results) -> PaperTable:
-    """The percentages of the text: as printed, from the printed tables, and as reproduced."""
+    """Return the text's percentages: as printed, from the printed tables, and as reproduced."""
     table, rows = published_tables("privkv-em"), []
     for name in SETS:
         cell = name_of("shares", name, 0.1, SHARES, "published")
@@ -257,7 +257,7 @@ def _short(found: TrialMean) -> str:
 
 
 def tables(results: Results) -> Sequence[PaperTable]:
-    """Everything that is no published number."""
+    """Return the tables beyond the published numbers."""
     makers = (
         _people,
         _budget,
@@ -276,7 +276,7 @@ def tables(results: Results) -> Sequence[PaperTable]:
 
 
 def figures(results: Results) -> Sequence[Figure]:
-    """Figures 2 to 8, and Tables 2 to 7 as curves."""
+    """Return Figures 2 to 8, and Tables 2 to 7 as curves."""
     made = [
         _curves(results, "shares", "f", "tables-2-4", "Tables 2 to 4: MSE_f by epsilon"),
         _curves(results, "shares", "m", "figures-2-4", "Figures 2 to 4, as their text: MSE_m"),
@@ -310,7 +310,7 @@ def figures(results: Results) -> Sequence[Figure]:
 def _curves(
     results: Results, kind: str, letter: str, name: str, title: str, sets: Sequence[str] = SETS
 ) -> Figure:
-    """Errors by epsilon or by people, a panel for each set; published numbers where there are."""
+    """Return errors by epsilon or people, a panel for each set, with published numbers."""
     table, by_epsilon = published_tables("privkv-em"), kind == "shares"
     columns = [(e, SHARES) for e in EPSILONS] if by_epsilon else [(2, n // 10) for n in USERS]
     points = []

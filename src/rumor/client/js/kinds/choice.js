@@ -2,22 +2,22 @@
 
 import * as number from "./number.js";
 
-/** A label or its number. */
+/** Read an answer: a label, or the number of one. */
 export const parseAnswer = (question, text) => (question.labels ? labelOf(question.labels, text) : number.parseAnswer(question, text));
 
-/** What is called by this name, or has this number where that is no name. */
+/** Return the label with this name, or else the label with this number, or else `name`. */
 export const labelOf = (labels, name) => (/^\d+$/.test(name) && !labels?.includes(name) && labels?.[name]) || name;
 
-// More answers than this are chosen from a list that opens, and more than that by typing.
+// The most answers shown as radio buttons, and the most shown as a drop-down list; longer lists are searched by typing.
 const [RADIOS, LISTED] = [12, 60];
 
-/** An answer must be one of the list, or of the numbers that stand for it. */
+/** Return the sentence about a value that is no label, or no number of the domain; null where it is valid. */
 export function mistake({ value, question: { labels, mechanism: { domain } } }, words) {
   if (labels) return value === null ? words.wrong.listed : null;
   return Number.isInteger(value) && value >= 0 && value < domain ? null : words.wrong.whole(0, domain - 1);
 }
 
-/** Buttons, a list that opens where there are many, a number where they have no names. */
+/** Return the control: radio buttons, a drop-down list, a search field, or a number without labels. */
 export function control(card, title, tools) {
   const [{ question }, { h, words, set }] = [card, tools];
   const domain = question.mechanism.domain;
@@ -49,10 +49,10 @@ export function control(card, title, tools) {
   return [h("div", { role: "radiogroup", "aria-labelledby": title, class: "options" }, rows), clear];
 }
 
-// So many suggestions are read, not all that there are.
+// The most suggestions that the search field shows.
 const SUGGESTED = 40;
 
-/** A field that suggests what begins, or goes on, as somebody types. */
+/** Return a search field that suggests labels which begin with the typed text, then labels which contain it. */
 function search(card, title, { h, words, set }) {
   const { labels } = card.question;
   const known = new Set(labels);
@@ -73,7 +73,7 @@ function search(card, title, { h, words, set }) {
   const changed = ({ target }) => {
     suggest(target.value);
     const value = target.value.trim();
-    // What is no answer yet is none, and is not passed over either.
+    // A text that is no label is null: neither an answer nor an empty field.
     set(value === "" ? undefined : known.has(value) ? value : null);
   };
   return [

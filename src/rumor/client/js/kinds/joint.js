@@ -18,7 +18,7 @@ export function parseAnswer({ parts, mechanism }, text) {
   return Object.fromEntries(found);
 }
 
-/** A control for each part, and what chance decides of them. */
+/** Return a control for each part, and the sentence on which parts the report is about. */
 export function control(card, title, { h, words, set }) {
   const { id, parts, mechanism } = card.question;
   const given = { ...card.value };

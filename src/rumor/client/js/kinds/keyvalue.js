@@ -1,6 +1,6 @@
 /** Some of a fixed list of keys, each with a number. */
 
-/** KEY:NUMBER,KEY:NUMBER... with keys by number or label; "none" for somebody who holds nothing. */
+/** KEY:NUMBER,KEY:NUMBER... with keys by number or label; "none" for no keys. */
 export async function parseAnswer({ labels }, text) {
   const { labelOf } = await import("./choice.js"); // which no page needs for keys
   const parts = text.trim() === "none" ? [] : text.split(",");

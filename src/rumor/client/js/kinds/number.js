@@ -9,7 +9,7 @@ export function control(card, title, tools) {
   return numeric(card, title, tools, { min: low, max: high, step: "any", inputmode: "decimal" });
 }
 
-/** Nothing that was typed may be lost in silence: a field that holds no number has a value that is none. */
+/** Return the sentence about a typed text that is no number, which must not count as an empty field; null where it is valid. */
 export const mistake = ({ value }, words) => (Number.isNaN(value) ? words.wrong.number : null);
 
 /** A field for a number within limits. */
@@ -20,7 +20,7 @@ export function numeric(card, title, { h, words, set }, limits) {
     h("input", {
       type: "number", ...limits, autocomplete: "off", "aria-labelledby": title, "aria-describedby": hint, value: card.value,
       oninput: ({ target }) => {
-        // What a browser cannot read as a number it gives as nothing at all.
+        // For a text that is no number, browsers report an empty value; `badInput` tells it from an empty field.
         set(target.value === "" && !target.validity.badInput ? undefined : target.valueAsNumber);
         note.textContent = target.valueAsNumber < limits.min || target.valueAsNumber > limits.max ? words.wrong.beyond(limits.min, limits.max) : words.between(limits.min, limits.max);
       },

@@ -5,15 +5,15 @@ import * as number from "./number.js";
 
 export { parseAnswer } from "./choice.js";
 
-/** What is no number, or no label of a long list. */
+/** Return the sentence about a value that is no number or no label; null where it is valid. */
 export const mistake = (card, words) => (card.question.labels ? choice : number).mistake(card, words);
 
-/** The labels, or a slider with a field for the number, and what of it is sent. */
+/** Return the control, labels or a slider with a number field, and the strip of likely reports. */
 export function control(card, title, tools) {
   const { labels, mechanism } = card.question;
   const strip = reach(mechanism, tools);
   const place = labels ? (value) => labels.indexOf(value) : placeOn(mechanism);
-  // What is no answer yet has no place.
+  // An empty or invalid answer has no place on the strip.
   const shown = (value) => strip.show(value === undefined || value === null || Number.isNaN(value) ? null : place(value));
   shown(card.value);
   const changed = (value) => {
@@ -23,7 +23,7 @@ export function control(card, title, tools) {
   return [(labels ? choice.control : slider)(card, title, { ...tools, set: changed }), strip.view];
 }
 
-/** A slider and a field that say the same number. */
+/** Return a slider and a number field that show one number. */
 function slider(card, title, { h, words, set }) {
   const limits = limitsOf(card.question.mechanism);
   const typedIn = (value) => {
@@ -41,23 +41,23 @@ function slider(card, title, { h, words, set }) {
       set(field.valueAsNumber);
     },
   });
-  // A slider that nobody moved says nothing, and looks like it.
+  // An untouched slider is no answer, so it is drawn in the colour of lines.
   const touched = (answered) => Object.assign(line.style, { width: "100%", accentColor: `var(--${answered ? "accent" : "line"})` });
   touched(card.value !== undefined);
   return [line, field, hint];
 }
 
-/** Whole numbers, where each is a position of its own, or the ends of the range. */
+/** Return the field's limits: whole numbers if each is one position, otherwise the ends of the range. */
 function limitsOf({ range: [low, high], bins }) {
   const whole = high - low === bins && Number.isInteger(low + 0.5);
   return whole ? { min: low + 0.5, max: high - 0.5, step: 1 } : { min: low, max: high, step: "any" };
 }
 
-/** The position of a number. */
+/** Return a function that gives the position of a number. */
 const placeOn = ({ range: [low, high], bins }) => (value) =>
   Math.max(0, Math.min(Math.floor(((value - low) * bins) / (high - low)), bins - 1));
 
-/** The line of everything that may be sent, and on it the part in which the report of an answer is likeliest. */
+/** Return the strip of all possible reports, on which the likeliest reports of the answer are marked. */
 function reach({ bins, window, inside }, { h, words }) {
   const part = h("span", {});
   const view = h("div", {},

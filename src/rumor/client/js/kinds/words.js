@@ -1,4 +1,4 @@
-/** Words that nobody listed: a text as it is. */
+/** A word of an open vocabulary without a list of candidates: a text as it is. */
 
 import * as text from "./text.js";
 

@@ -1,4 +1,4 @@
-/** Block: randomised response on what a few publicly drawn options say together. */
+/** Block: randomised response on the joint answer to a few publicly drawn options. */
 
 import { bytesFor, concat, integers, littleEndian } from "../bytes.js";
 import { checkedLoss, refuse, approximate, checkInteger, threshold } from "../checks.js";

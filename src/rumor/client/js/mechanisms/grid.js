@@ -37,7 +37,7 @@ export function grid(p, bins = false) {
       const inside = Math.min(Math.max(checked(value, what), low), high);
       return Math.min(Math.floor((inside - low) * scale + (bins ? 0 : 0.5)), bins ? steps - 1 : steps);
     },
-    /** What to tell of numbers that `step` takes as the nearest end. */
+    /** Return the note on numbers outside the range, which `step` replaces by the nearest end. */
     clipped(values) {
       const message = `a number outside ${low} to ${high} was taken as the nearest end`;
       return values.some((value) => value < low || value > high) ? [{ code: "clipped", low, high, message }] : [];
@@ -45,7 +45,7 @@ export function grid(p, bins = false) {
   };
 }
 
-/** What every mechanism for one number shares. */
+/** Return the members that all mechanisms for one number share. */
 export function number(p) {
   const { steps, step, clipped } = grid(p);
   return { kind: "number", steps, encode: (value) => step(value), identity: (_, value) => String(value), notes: (value) => clipped([value]) };

@@ -45,7 +45,7 @@ export function make(p, labels) {
   };
 }
 
-/** Whether a number has an odd count of bits set. */
+/** Return whether a number has an odd count of set bits. */
 function odd(x) {
   for (let shift = 16; shift; shift >>= 1) x ^= x >>> shift;
   return (x & 1) === 1;

@@ -9,7 +9,7 @@ export const keys = [...CAPPED, "size"];
 
 const MOST_KEYS = 128;
 
-/** How many sets of `count` out of `total` there are. */
+/** Return the number of sets of `count` out of `total`. */
 function choose(total, count) {
   let found = 1n;
   for (let i = 0; i < count; i++) found = (found * BigInt(total - i)) / BigInt(i + 1);
@@ -31,7 +31,7 @@ export function make(p, labels) {
     ...base,
     width: count * integer,
     epsilon: checkedLoss(truth.big * missing, (WORD - truth.big) * sharing),
-    /** All draws are made before anything is sent: how many there are depends on the coin. */
+    /** Draw a report. The number of draws depends on the coin, so all are made before anything is sent. */
     draw(held, draws) {
       const mine = held.length > cap ? ascending(draws.sample(held.length, cap)).map((place) => held[place]) : held;
       const own = new Set(mine.map(([key, step]) => 2 * key + Number(draws.below(steps) >= step)));
@@ -44,7 +44,7 @@ export function make(p, labels) {
     },
     coins: { of: "held", own: approximate(truth.big), other: null },
     caption: `${count} of the ${base.keys} keys (or of ${cap} that mean nothing), each with a plus or a minus: more often, but not surely, one that is held.`,
-    // Keys that mean nothing are not shown.
+    // Keys without an output are not shown.
     parts: (report) => integers(report, integer, count).filter((item) => item < 2 * base.keys).map(itemPart),
   };
 }

@@ -1,4 +1,4 @@
-/** The block mechanism: randomised response on everything that a few sampled keys say. */
+/** The block mechanism for keys: randomised response on the joint state of a few sampled keys. */
 
 import { concat, integers, littleEndian } from "../bytes.js";
 import { checkedLoss, approximate, checkInteger, threshold } from "../checks.js";

@@ -3,14 +3,14 @@
 import { refuse, refuseAnswer, checkInteger } from "../checks.js";
 import { typeOf } from "../errors.js";
 
-/** What every mechanism for choices shares. */
+/** Return the members that all mechanisms for choices share. */
 export function choice(domain, most, labels) {
   const count = checkInteger("domain", domain, 2, most);
   if (labels && labels.length !== count) refuse(`the number of labels must be ${count}`, labels.length);
   return {
     kind: "choice",
     domain: count,
-    /** What a value is nameOf. */
+    /** Return the label of a value, or its number as text. */
     nameOf: (code) => (labels ? labels[code] : String(code)),
     encode(value) {
       if (!labels) {
@@ -32,12 +32,12 @@ export function choice(domain, most, labels) {
       }
       return code;
     },
-    /** What tells a value from others: its number. */
+    /** Return the text that identifies a value: its number. */
     identity: String,
-    /** Bits as a page draws them, with what each is nameOf. */
+    /** Return bits as a part of a report's description, with the label of each bit. */
     bitsPart: (name, value) => (labels ? { name, kind: "bits", value, labels } : { name, kind: "bits", value }),
   };
 }
 
-/** The first few of a list. */
+/** Return the first five labels as text. */
 export const firstFew = (labels) => labels.slice(0, 5).join(", ") + (labels.length > 5 ? ", ..." : "");

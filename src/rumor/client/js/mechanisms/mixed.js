@@ -48,7 +48,7 @@ export function make(p, named) {
       const report = oracle.draw(cellOf(places, asks, sizes), draws);
       return concat([index], report, new Uint8Array(width - 1 - report.length));
     },
-    // What is asked depends on the component, which the report names.
+    // The coins are those of the component that the report names.
     coins: (report) => components[report[0]].oracle.coins,
     caption: `Chance decided, whatever was answered, ${components.length > 1 ? "which of the answers this report is about" : "that it is about all answers"}: a random set of them, likelier to hold the true one.`,
     parts(report) {
@@ -64,7 +64,7 @@ function checkList(name, list) {
   return Array.isArray(list) ? list : refuse(`${name} must be a list`, list);
 }
 
-/** Some parts that are asked together: subset selection on the cells of their table. */
+/** Return a component: subset selection on the cells of the table of some parts. */
 function makeComponent(given, sizes, nameOf) {
   const { asks, chance, ...noise } = checkMembers("a component", given, ["asks", "chance", "size", "inclusion"]);
   const places = checkList("asks", asks).map((part) => checkInteger("a part", part, 0, sizes.length - 1));
@@ -76,7 +76,7 @@ function makeComponent(given, sizes, nameOf) {
   return { asks: places, chance: chance === null ? null : threshold("the chance", chance), oracle: subset({ domain, ...noise }, cells) };
 }
 
-/** What a cell is nameOf: the names of its values. */
+/** Return the name of a cell: the labels of its values. */
 function cellName(cell, asks, sizes, nameOf) {
   const names = asks.toReversed().map((part) => {
     const place = cell % sizes[part];
@@ -96,7 +96,7 @@ function placeOf(value, id, count, labels) {
   return place >= 0 ? place : refuseAnswer(rule, typeof value === "string" ? "another text" : typeOf(value));
 }
 
-/** Each component once, and any two parts together in one of them. */
+/** Check that no component repeats, and that every two parts are together in one of them. */
 function checkPairs(components, count) {
   const asked = components.map(({ asks }) => asks);
   const together = (one, other) => asked.some((asks) => asks.includes(one) && asks.includes(other));

@@ -1,10 +1,10 @@
-/** Reports that are one number, likelier one of those that stand for the value. */
+/** Reports that are one number: with the higher probability, one that supports the value. */
 
 import { bytesFor, fromLittleEndian } from "../bytes.js";
 import { checkedLoss, approximate } from "../checks.js";
 import { WORD } from "../randomness.js";
 
-/** What they share where `near` numbers stand for each value, drawn by the threshold, and `others` do not; `of` names them. */
+/** Return the shared members of mechanisms whose value is supported by `near` numbers and not by `others`; `of` names the coin. */
 export function oneNumber(threshold, near, others, of = "number") {
   const odds = [threshold.big * BigInt(others), (WORD - threshold.big) * BigInt(near)];
   return {

@@ -1,4 +1,4 @@
-/** Words that nobody listed: a noisy hash of a word's beginning, at a level drawn for each person. */
+/** Open words: a noisy hash of a word's prefix, whose depth is drawn for each respondent. */
 
 import { bytesFor, fromHex, fromLittleEndian, littleEndian, utf8 } from "../bytes.js";
 import { checkedLoss, refuse, refuseAnswer, approximate, checkInteger, threshold } from "../checks.js";
@@ -29,8 +29,8 @@ export function make(p) {
   const width = bytesFor(counters);
   const epsilon = checkedLoss(truth.big * BigInt(buckets - 1), WORD - truth.big);
 
-  /** The fingerprints of a word at each level, that of whole words last. */
-  const fingerprints = (word, root, whole) => {
+  /** Return the hashes of a word's prefixes, one for each level; the last level is the whole word. */
+  const prefixHashes = (word, root, whole) => {
     const { bits, length, ended } = write(word, step * depth);
     const found = [];
     let here = root;
@@ -44,9 +44,9 @@ export function make(p) {
     while (found.length < depth) found.push(ended ? here : whole);
     return [...found, whole];
   };
-  const bucketOf = ({ stems, seeds }, level, cohort) => {
+  const bucketOf = ({ prefixes, seeds }, level, cohort) => {
     const seed = seeds[level] + BigInt(2 * cohort);
-    const hashed = BigInt.asUintN(64, (mix64(seed) | 1n) * stems[level] + mix64(seed + 1n));
+    const hashed = BigInt.asUintN(64, (mix64(seed) | 1n) * prefixes[level] + mix64(seed + 1n));
     return Number(((hashed >> 32n) * BigInt(buckets)) >> 32n);
   };
   const levelOf = (draws) => {
@@ -67,23 +67,23 @@ export function make(p) {
     // Further reports of one word are copies of the first, and say nothing more.
     epsilonComposed: () => epsilon,
     isMemoised: true,
-    /** A word as its fingerprints, and the seeds of the hashes. */
+    /** Return the prefix hashes of a word, and the seeds of the bucket hashes. */
     async encode(value) {
       if (typeof value !== "string") refuseAnswer("a word must be a text", typeOf(value));
       const word = normalise(value);
       const root = await digest("rumor open words: stems", key);
       const whole = await digest("rumor open words: word", key, utf8(word));
       const seeds = await Promise.all(weights.map((_, level) => digest("rumor open words: hashes", key, level)));
-      return { stems: fingerprints(word, root, whole), seeds };
+      return { prefixes: prefixHashes(word, root, whole), seeds };
     },
     identity: (_, value) => normalise(value),
-    /** Whether the word is counted, and cannot be named: too long, or not to be written in the code. */
+    /** Note a word that is counted but cannot be found: too long, or with characters that the code lacks. */
     notes: (value) => (write(normalise(value), step * depth).ended ? [] : [{ code: "unnamed", message: UNNAMED }]),
     draw(word, draws) {
       const level = levelOf(draws);
       return drawReport(word, level, draws.below(cohorts), draws);
     },
-    /** Level and cohort, which ignore the value, and the permanent bucket. */
+    /** Draw level and cohort, which do not depend on the value, and the permanent bucket. */
     async drawPermanent(word, person, noiseKey) {
       const level = await person.extend("level", weights.join(",")).draw(levelOf);
       const cohort = await person.extend("cohort", cohorts).draw((own) => own.below(cohorts));
@@ -106,7 +106,7 @@ export function make(p) {
   };
 }
 
-/** The first eight bytes of the hash of a context. */
+/** Return the first eight bytes of the hash of a context as a number. */
 async function digest(...context) {
   const found = new DataView(await subtle().digest("SHA-256", encodeContext(context)));
   return found.getBigUint64(0, true);

@@ -13,10 +13,10 @@ export const CAPPED = [...PAIRS, "cap", "over_cap", "truth"];
 const HELD = "the value of a key that is held";
 const SAYS = ["nothing", "plus", "minus"];
 
-/** What a key says, as a page itemPart it: 0 nothing, 1 plus, 2 minus. */
+/** Return a key's output (0 nothing, 1 plus, 2 minus) as a part of a report's description. */
 export const keyPart = (name, output) => ({ name, kind: "text", value: SAYS[output] });
 
-/** What every key-value mechanism shares: an object of keys and numbers becomes a map of steps. */
+/** Return the members that all key-value mechanisms share; an answer is encoded as a map of keys to steps. */
 export function pairs(p, labels) {
   const keys = checkInteger("keys", p.keys, 1, 1e5);
   if (labels && labels.length !== keys) refuse(`the number of labels must be ${keys}`, labels.length);
@@ -33,7 +33,7 @@ export function pairs(p, labels) {
     steps,
     integer: bytesFor(keys),
     nameOf: (key) => (labels ? labels[key] : String(key)),
-    /** Steps by ascending key. */
+    /** Return the steps of an answer by ascending key. */
     encode(value) {
       if (!value || typeof value !== "object" || Array.isArray(value)) {
         refuseAnswer("an answer must be an object of keys and numbers", typeOf(value));
@@ -48,7 +48,7 @@ export function pairs(p, labels) {
   };
 }
 
-/** What item sampling and PCKV-GRR share: slots, one of which is reported. */
+/** Return the members that item sampling and PCKV-GRR share: slots, one of which is reported. */
 export function capped(p, labels) {
   const base = pairs(p, labels);
   const cap = checkInteger("cap", p.cap, 1, base.keys);
@@ -59,7 +59,7 @@ export function capped(p, labels) {
     ...base,
     cap,
     truth: threshold("truth", p.truth),
-    /** The pairs as a list by ascending key; of more than the cap all are drawn from, whatever `over_cap` says. */
+    /** Return the pairs by ascending key. Above the cap, the report is drawn from all pairs, whatever `over_cap` is. */
     encode: (value) => [...base.encode(value)],
     notes: (value) => [
       ...base.notes(value),
@@ -67,7 +67,7 @@ export function capped(p, labels) {
         ? [{ code: "over-cap", cap, message: `more than ${cap} keys are held, and the report draws from all of them` }]
         : []),
     ],
-    /** An item, 2 key + (0 plus, 1 minus), as a page itemPart it. */
+    /** Return an item, 2 key + (0 plus, 1 minus), as a part of a report's description. */
     itemPart: (item) => keyPart(base.nameOf(item >> 1), 1 + (item & 1)),
   };
 }

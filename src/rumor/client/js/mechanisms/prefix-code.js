@@ -11,10 +11,10 @@ import { utf8 } from "../bytes.js";
 const MAX_LENGTH = 32;
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** A text as codes write it: any text, in normal form C. */
+/** Return a text in the form that codes write: normal form C. */
 export const normalise = (text) => decoder.decode(utf8(text)).normalize("NFC");
 
-/** The code of a contract: writes texts as bits. */
+/** Return a function that writes texts as bits in the code of a contract. */
 export function prefixCode(code) {
   const fixed = code !== null && typeof code === "object" && !Array.isArray(code);
   const [rows, only] = fixed ? readFixedLength(code) : [code, null];

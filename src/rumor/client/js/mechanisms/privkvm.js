@@ -6,7 +6,7 @@ import { pairs } from "./pairs.js";
 import { keys as PRIVKV, perturbation } from "./privkv.js";
 import { WORD } from "../randomness.js";
 
-// Where later rounds are not like this one, their thresholds stand instead of their number.
+// `later` has the thresholds of later rounds; `rounds` has their number, if all rounds are equal.
 export const keys = (p) => [...PRIVKV, Object.hasOwn(p, "later") ? "later" : "rounds", "round", "made_up"];
 
 export function make(p, labels) {
@@ -25,7 +25,7 @@ export function make(p, labels) {
   const asksKeys = p.key_truth !== String(2n ** 63n);
   if (asksKeys !== (round === 1)) refuse("keys are asked about in round 1 alone", round);
   const one = perturbation(p, base, (key) => fakes[key], fakes);
-  // Later rounds differ by the value alone.
+  // Later rounds ask about the value alone.
   const truths = uneven ? p.later : Array(rounds - round).fill(p.value_truth);
   if (uneven) for (const truth of truths) threshold("later", truth, WORD / 2n + 1n);
   if (uneven && truths.every((truth) => truth === p.value_truth)) refuse("later is for rounds that differ", truths);

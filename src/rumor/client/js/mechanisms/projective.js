@@ -9,10 +9,10 @@ export const keys = ["domain", "field", "inside"];
 
 const [MOST_VALUES, MOST_POINTS, LARGEST] = [2e6, 2 ** 24, 4096];
 
-/** A product of so many equal numbers, exact where it is below 2^53. */
+/** Return `field` to the power `times`, exact below 2^53. */
 const power = (field, times) => (times ? field * power(field, times - 1) : 1);
 
-/** How many points so many dimensions have. */
+/** Return the number of points of the projective space with this number of `dimensions`. */
 const pointsOf = (field, dimensions) => (power(field, dimensions) - 1) / (field - 1);
 
 export function make(p, labels) {
@@ -69,7 +69,7 @@ function coordinates(field, dimensions, point) {
   return [...digits(field, last, point), 1, ...new Array(dimensions - 1 - last).fill(0)];
 }
 
-/** The number of the point that a vector is a multiple of. */
+/** Return the number of the point that `vector` is a multiple of. */
 function pointOf(field, dimensions, vector) {
   const last = vector.findLastIndex(Boolean);
   const scale = inverse(vector[last], field);

@@ -23,7 +23,7 @@ export function make(p) {
   const head = cohorts === 1 ? 0 : bytesFor(cohorts);
   const more = Math.min(hashes, count);
   const less = Math.min(hashes, count - more);
-  // When the filter is too small for both, the bits go where they tell more.
+  // If the filter is too small for both words' bits, they are shared so that the loss is largest.
   const lossTogether = (made) =>
     Math.max(noise.lossTogether(made, more, less), noise.lossTogether(made, less, more));
   const filter = ([s0, s1], cohort) =>
@@ -39,7 +39,7 @@ export function make(p) {
     isMemoised: noise.isMemoised,
     // Without permanent noise each further report reveals as much again.
     isOneTime: !noise.isMemoised,
-    /** A word as its seed: two 64-bit integers of its hash. */
+    /** Return the seed of a word: two 64-bit integers of its hash. */
     async encode(value) {
       if (typeof value !== "string") refuseAnswer("a word must be a text", typeOf(value));
       const message = concat(littleEndian(4, key.length), key, utf8(value.normalize("NFC")));
@@ -52,7 +52,7 @@ export function make(p) {
       const cohort = draws.below(cohorts);
       return join(cohort, noise.drawInstantaneous(noise.drawPermanent(filter(seed, cohort), draws), draws));
     },
-    /** The cohort, which ignores the value, and the permanent bits. */
+    /** Draw the cohort, which does not depend on the value, and the permanent bits. */
     async drawPermanent(seed, person, noiseKey) {
       const cohort = await person.extend("cohort", cohorts).draw((own) => own.below(cohorts));
       return join(cohort, await noiseKey.draw((own) => noise.drawPermanent(filter(seed, cohort), own)));

@@ -8,7 +8,7 @@ import { SETS, listPart, samplePlaces, sets } from "./sets.js";
 
 export const keys = [...SETS, "cap", "size", "least", "over_cap", "boost"];
 
-/** n over k. */
+/** Return the binomial coefficient, n over k. */
 function choose(n, k) {
   let found = 1n;
   for (let i = 1; i <= k; i++) found = (found * BigInt(n - k + i)) / BigInt(i);
@@ -16,8 +16,8 @@ function choose(n, k) {
 }
 
 /**
- * How many own slots are shown where at least `least` are: each number with its threshold, rarer ones
- * first and the likeliest without one; and the largest of their chances over the sets that they have,
+ * Return the distribution of the number of own options in a report, at least `least`: `steps` of numbers and thresholds,
+ * rarer numbers first; the `mode`, which needs no threshold; the `mean`; and in `best` the largest probability of one set,
  * as a fraction.
  */
 function overlapCoins(domain, cap, count, least) {
@@ -27,9 +27,9 @@ function overlapCoins(domain, cap, count, least) {
   const [mode, most] = ways.pop();
   let total = ways.reduce((sum, [, way]) => sum + way, most);
   const steps = [];
-  // What is left after so many coins, over 2^(64 coins).
+  // `left` is the probability that no coin so far fell, over 2^coins.
   let [left, coins, best] = [1n, 0, [0n, 1n]];
-  // How many are shown on average, for people to read.
+  // The mean is only displayed, so a double is enough.
   let mean = 0;
   const take = (h, above, way) => {
     mean += h * approximate(above, 1n << BigInt(coins));

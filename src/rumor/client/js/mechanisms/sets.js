@@ -4,11 +4,11 @@ import { refuse, refuseAnswer } from "../checks.js";
 import { typeOf } from "../errors.js";
 import { choice } from "./labels.js";
 
-/** What a contract says of every mechanism for sets. */
+/** The contract parameters of every mechanism for sets. */
 export const SETS = ["domain", "counted"];
 const ONCE = "an answer must name each option once";
 
-/** What they share: a list of options becomes ascending numbers. */
+/** Return the members that all mechanisms for sets share; an answer is encoded as ascending numbers. */
 export function sets(p, labels) {
   const paired = p.counted === "pairs";
   if (!paired && p.counted !== "options") refuse("counted must be one of options, pairs", p.counted);
@@ -25,14 +25,14 @@ export function sets(p, labels) {
       if (new Set(codes).size < codes.length) refuseAnswer(ONCE, "one twice");
       return codes;
     },
-    /** What tells an answer from others, as Python writes a tuple. */
+    /** Return the text that identifies an answer, as Python writes a tuple. */
     identity: (codes) => `(${codes.join(", ")}${codes.length === 1 ? "," : ""})`,
   };
 }
 
-/** `count` of `total` samplePlaces in ascending order. */
+/** Draw `count` of `total` places without replacement, in ascending order. */
 export const samplePlaces = (draws, total, count) => draws.sample(total, count).sort((a, b) => a - b);
 
-/** A list of numbers as a page shows it. */
+/** Return a list of options as a part of a report's description. */
 export const listPart = (name, options, nameOf) => ({ name, kind: "text", value: options.map(nameOf).join(", ") || "–" });
 

@@ -9,7 +9,7 @@ import { logUp } from "../exact.js";
 import { WORD } from "../randomness.js";
 
 export const NOISE_KEYS = ["flip", "low", "high"];
-/** The noise that comes afresh on top of a permanent answer. */
+/** The parameters of instantaneous randomised response (IRR), which is drawn for each report. */
 export const IRR_KEYS = ["low", "high"];
 
 const BINARY_PLACES = 512n;
@@ -34,7 +34,7 @@ export function twoStage(p, count) {
   return {
     low: low.big,
     high: high.big,
-    /** Whether there is a permanent stage. */
+    /** Whether permanent noise is drawn and memoised. */
     isMemoised,
     coins: { own: approximate(one, WORD * WORD), other: approximate(zero, WORD * WORD) },
     /** A bit that is 1, as evidence for the one answer that sets it. */
@@ -71,7 +71,7 @@ function productBelow(parts) {
   return [product, 1n << BINARY_PLACES];
 }
 
-/** The same of one fraction to the power n. */
+/** Return a power of a fraction in units of 2^-512, never above it. */
 function powerBelow([above, below], n) {
   let [found, square] = [1n << BINARY_PLACES, (above << BINARY_PLACES) / below];
   for (let left = n; left; left = Math.floor(left / 2)) {

@@ -5,7 +5,7 @@ import { grid } from "./grid.js";
 import { choice } from "./labels.js";
 import { windowedResponse } from "./windowed.js";
 
-/** A scale of numbers says its range as well. */
+/** A scale of numbers also has the keys of its range. */
 const RANGE = ["range", "outside"];
 export const keys = (p) => ["window", "inside", "bins", ...(RANGE.some((key) => Object.hasOwn(p, key)) ? RANGE : [])];
 
@@ -19,7 +19,7 @@ export function make(p, labels) {
     ...scale(p, bins, labels),
     ...response,
     kind: "ordered",
-    /** What a report says, on the line of answers: a stretch that begins `window - 1` before it. */
+    /** The reports near an answer: `window` positions, which begin `window - 1` before the answer. */
     reach: { bins, window },
     caption: `A number from 0 to ${last}: likelier, but not surely, near the place of the answer.`,
   };

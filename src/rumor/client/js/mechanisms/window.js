@@ -8,8 +8,8 @@ export const keys = [...GRID, "window", "values", "inside"];
 
 const [MOST, LARGEST] = [32, 2047];
 
-/** What the upper half of the cells are worth: ascending, and the lower half is its mirror image. */
-function checked(values) {
+/** Check the public numbers of the upper half of the cells, which must ascend; the lower half mirrors them. */
+function checkValues(values) {
   const rising = (value, i, all) => Number.isInteger(value) && value > (i ? all[i - 1] : 0) && value <= LARGEST;
   if (!Array.isArray(values) || !values.length || values.length > MOST || !values.every(rising)) {
     refuse(`values must be 1 to ${MOST} ascending integers from 1 to ${LARGEST}`, values);
@@ -18,7 +18,7 @@ function checked(values) {
 }
 
 export function make(p) {
-  const values = checked(p.values);
+  const values = checkValues(p.values);
   const base = number(p);
   const cells = 2 * values.length;
   const { window, draw, supports: _, ...response } = windowedResponse(p, cells - p.window, cells - 1);
@@ -30,7 +30,7 @@ export function make(p) {
   return {
     ...base,
     ...response,
-    /** To one of the two nodes that a step lies between, so that the mean is kept; then as near a position. */
+    /** Round a step at random to one of the two nodes around it, so that the mean is kept; then draw as near that node. */
     draw(step, draws) {
       const place = (2 * step - base.steps) * top;
       let node = sums.findIndex((_, k) => k + 1 === sums.length || base.steps * sums[k + 1] > place);

@@ -1,10 +1,10 @@
-/** An integer near the true position, or any other: what mechanisms with a window share. */
+/** The windowed response: an integer near the true position, or any other integer. */
 
 import { fromLittleEndian, littleEndian } from "../bytes.js";
 import { checkInteger, threshold } from "../checks.js";
 import { oneNumber } from "./one-number.js";
 
-/** Drawn where `others` outputs are far from each position, and the window is at most `most` wide. */
+/** Return the members that mechanisms with a window share: `others` outputs are far from each position, the window is at most `most` wide. */
 export function windowedResponse(p, others, most) {
   const window = checkInteger("window", p.window, 1, most);
   const inside = threshold("inside", p.inside);

@@ -1,4 +1,4 @@
-/** Who else could have sent a report: how often each other answer would have sent exactly this one. */
+/** Alternative answers of a report: how often each would lead to exactly this report. */
 
 import { approximate } from "../checks.js";
 import { mechanismOf } from "../contract.js";
@@ -6,13 +6,12 @@ import { lossOf } from "../loss.js";
 import { h } from "./dom.js";
 import { formatNumber, formatPercent } from "./report.js";
 
-// More answers than this take long to go through, and more names than that nobody reads.
+// The largest domain that is searched, and the most names that are shown.
 const [CHEAP, NAMED] = [20_000, 12];
 
 /**
- * The other answers by how often each sends exactly this report, as a multiple of how often one's own does;
- * of the likeliest where that is not known. From the thresholds, exact but for the quotient. Null where the
- * mechanism has no list of answers, or a long one.
+ * Return the other answers in groups, by the ratio of each one's probability of exactly this report to that of `value` (to
+ * that of the likeliest answer if `value` is undefined). Null where the mechanism has no list of answers, or a long one.
  * @returns {Promise<{ ratio: number, names: string[] }[] | null>} the likeliest first
  */
 export async function plausibleAnswers(question, report, value) {
@@ -24,12 +23,12 @@ export async function plausibleAnswers(question, report, value) {
   for (let code = 0; code < domain; code++) {
     if (code !== own) groups[supported(code) ? 0 : 1].names.push(question.labels?.[code] ?? String(code));
   }
-  const told = groups.filter(({ names }) => names.length);
-  const of = own === null ? told[0].weight : supported(own) ? above : below;
-  return told.map(({ weight, names }) => ({ ratio: approximate(weight, of), names }));
+  const filled = groups.filter(({ names }) => names.length);
+  const of = own === null ? filled[0].weight : supported(own) ? above : below;
+  return filled.map(({ weight, names }) => ({ ratio: approximate(weight, of), names }));
 }
 
-/** The same in words. */
+/** Show the alternative answers of a report. */
 export async function alternativesView({ question, value }, report, words) {
   const { alternatives } = words;
   const listed = (names) => {

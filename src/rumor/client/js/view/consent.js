@@ -1,11 +1,11 @@
-/** The question that a person is asked before a revision may cost more than they agreed to. */
+/** The request for consent to a higher limit of a series. */
 
 import { h } from "./dom.js";
 import { posteriorBound, formatNumber, formatPercent } from "./report.js";
 
 /**
- * Ask, and wait for the answer. Only a plain yes is one: leaving the question is a no.
- * @param {{ spent: number, before: number, after: number }} change what it has cost, may cost, would be allowed to cost
+ * Ask for consent, and wait for the answer; closing the question counts as a no.
+ * @param {{ spent: number, before: number, after: number }} change the epsilon spent, the limit so far, and the limit asked for
  * @param {any} words
  * @param {Node} place where the question is put
  * @returns {Promise<boolean>}

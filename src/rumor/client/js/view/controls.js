@@ -1,6 +1,6 @@
 /**
- * The control of a question, which its kind makes (kinds.js), and what is said beside it. A control
- * keeps its card's value: undefined is no answer.
+ * The control of a question, which its kind makes (kinds.js), and the sentence about a mistake. A control
+ * stores its answer in its card's `value`; undefined is no answer.
  */
 
 import { RumorError } from "../errors.js";
@@ -9,7 +9,7 @@ import { h } from "./dom.js";
 
 const loaded = {};
 
-/** Load what these questions are answered with; no other kind's control is. */
+/** Load the controls of the kinds of these questions. */
 export async function loadControls(questions) {
   const kinds = [...new Set(questions.map(({ kind }) => kind))];
   const modules = await Promise.all(kinds.map((kind) => KINDS[kind].load())).catch((problem) => {
@@ -18,7 +18,7 @@ export async function loadControls(questions) {
   kinds.forEach((kind, i) => (loaded[kind] = modules[i]));
 }
 
-/** The control of a card; `changed` is called when its value is another one. */
+/** Return the control of a card; it calls `changed` when the value changes. */
 export function control(card, title, words, changed) {
   const set = (value) => {
     card.value = value;
@@ -29,10 +29,10 @@ export function control(card, title, words, changed) {
   return h("div", { class: "control" }, loaded[card.question.kind].control(card, title, { h, words, set }), card.wrong);
 }
 
-/** What is wrong with an answer, in words for whoever gave it; null where nothing is. */
+/** Return the sentence about a mistake in a card's answer; null where the answer is valid. */
 export const mistakeIn = (card, words) => loaded[card.question.kind].mistake?.(card, words) ?? null;
 
-/** Say at a question what is wrong with its answer, or that nothing is. */
+/** Show a sentence about a mistake at its question, or remove it (null). */
 export function showMistake(card, sentence) {
   const place = card.wrong;
   if (!place?.isConnected) return null;
@@ -50,5 +50,5 @@ export const DETAILED = ["turn", "limit", "state", "contract", "digest", "issuer
 export const errorSentence = ({ type, reason, code }, words) =>
   words.refusals[type] ?? words.errors[reason] ?? { closed: words.closed, asked: words.asked.error }[code] ?? words.errors[code];
 
-/** What a person answered, in words for themselves. */
+/** Return an answer as text for the respondent. */
 export const formatAnswer = (question, value, words) => (loaded[question.kind].formatAnswer ?? String)(value, words);

@@ -1,7 +1,7 @@
 /** Elements without a framework. */
 
 /**
- * An element with attributes, listeners (names that begin with "on") and children.
+ * Return an element with attributes, listeners (names that begin with "on") and children.
  * @param {string} tag
  * @param {Record<string, any>} [attributes]
  * @param {...any} children nodes, texts and lists of them; nothing for null and false

@@ -1,16 +1,16 @@
-/** What a question costs, how far it has come, and a report drawn: what it says, and its bits. */
+/** Views of a question's privacy loss, its state, and a report with its bits. */
 
 import { mechanismOf } from "../contract.js";
 import { lossOf, lossOfContract } from "../loss.js";
 import { h } from "./dom.js";
 
-/** A number as the language writes it. */
+/** Return a number as the page's language writes it. */
 export const formatNumber = (words, value, digits = 3) => new Intl.NumberFormat(words.tag, { maximumSignificantDigits: digits }).format(value);
 export const formatPercent = (words, value) => new Intl.NumberFormat(words.tag, { style: "percent", maximumSignificantDigits: 3 }).format(value);
-/** What a guess that is right half of the time becomes at most. */
+/** Return the largest posterior probability of a guess with prior probability 1/2. */
 export const posteriorBound = (epsilon) => 1 / (1 + Math.exp(-epsilon));
 
-/** What a question costs: a sentence, and the belief that it allows at most. The first explains itself, others say what is different. */
+/** Show the privacy loss of a question as sentences and a meter; the `first` question on a page explains the odds. */
 export function oddsView(question, words, first) {
   const loss = lossOf(question);
   const sure = posteriorBound(loss.answer);
@@ -21,14 +21,14 @@ export function oddsView(question, words, first) {
   return h("div", { class: "odds" }, h("p", {}, [oddsSentence(loss, words, first), ...repeatSentences(question, loss, words)].join(words.space)), meter);
 }
 
-/** What one answer costs, in all rounds that there are. */
+/** Return the sentence on the privacy loss of one answer, in all rounds. */
 function oddsSentence({ answer, round, rounds }, words, first) {
   const [factor, sure, epsilon] = [formatNumber(words, Math.exp(answer)), formatPercent(words, posteriorBound(answer)), formatNumber(words, answer, 4)];
   if (rounds > 1) return words.oddsRounds(round, rounds, factor, sure, epsilon);
   return first ? words.odds(factor, sure, epsilon) : words.oddsAgain(sure, epsilon);
 }
 
-/** What being asked again costs, and which answer stands for how long. */
+/** Return the sentences on the privacy loss of repeated answers, and on the memo period. */
 function repeatSentences(question, { unchanged }, words) {
   const { reports_per_person: times, period_days: days } = question;
   const again = days ? words.repeatedPeriod : words.repeated;
@@ -40,41 +40,41 @@ function repeatSentences(question, { unchanged }, words) {
 
 const SHOWN_BYTES = 48;
 
-/** How many reports a question takes of a person, over the rounds so far. */
+/** Return the number of reports per respondent that a question allows, over the rounds so far. */
 export const reportLimit = (question) => question.reports_per_person * (question.mechanism.round ?? 1);
 
 /**
- * Whether one more report of a question is within what was agreed, or may be agreed to now. What a permanent answer
- * costs once more only its ledger knows, and a trifle of rounding is nobody's.
+ * Return whether one more report of a question fits the limit, or the limit that may be agreed to now. The cost of a
+ * memoised answer depends on the ledger, which checks it. The tolerance allows for rounding.
  */
 function isAffordable(question, contract, { spent, ceiling }) {
   const most = Math.max(ceiling, lossOfContract(contract).ceiling);
   return mechanismOf(question).isMemoised || spent + question.epsilon <= most * (1 + 1e-6);
 }
 
-/** Bring a card up to what the ledger says; `asked` is whether today is its day. */
-export function updateCard(card, contract, spending, pending, asked, standing) {
+/** Update a question card from the ledger. `isToday`: whether this device may answer today. */
+export function updateCard(card, contract, spending, pending, isToday, standing) {
   const { question } = card;
   Object.assign(card, { overLimit: !isAffordable(question, contract, standing), ceiling: standing.ceiling });
   const row = spending.find((each) => each.series === contract.series && each.question === question.id);
   const waiting = pending.filter((envelope) => envelope.question === question.id);
   card.made = row ? row.reports : 0;
   if (waiting.length) Object.assign(card, { state: "drawn", envelopes: waiting });
-  else if (card.state !== "sent") card.state = !takesMore(card) ? "full" : asked ? "open" : "away";
+  else if (card.state !== "sent") card.state = !takesMore(card) ? "full" : isToday ? "open" : "away";
 }
 
-/** Whether a question takes another report of this person. */
+/** Return whether a question allows another report of this respondent. */
 export const takesMore = (card) => card.made < reportLimit(card.question) && !card.overLimit;
 
-/** Why it does not. */
+/** Return the sentence on why a question allows no further report. */
 export const fullSentence = (card, words) => (card.made < reportLimit(card.question) ? words.overLimit(formatNumber(words, card.ceiling)) : words.limit(card.made));
 
 /**
- * "Stays here" beside "is sent".
+ * Show the answer, which stays on the device, beside the report, which is sent.
  * @param {any} card
  * @param {{ caption: string, parts: any[] }} description
  * @param {Uint8Array} report
- * @param {string | null} value what the person answered, where the page still knows it
+ * @param {string | null} value the answer, where the page still knows it
  */
 export function reportView(card, description, report, value, words) {
   const { question } = card;
@@ -91,13 +91,13 @@ export function reportView(card, description, report, value, words) {
     alternativesDetails(card, report, words));
 }
 
-/** How likely chance makes each bit what it is, from the mechanism's own numbers. */
+/** Show the probabilities of the report's noise. */
 function coinsView(coins, words) {
   if (!coins) return null;
   return h("p", { class: "soft coins" }, words.coins[coins.of](formatPercent(words, coins.own), formatPercent(words, coins.other)));
 }
 
-/** Who else could have sent this: worked out for whoever asks. */
+/** Show the alternative answers of a report, computed when they are opened. */
 function alternativesDetails(card, report, words) {
   const place = h("div", {});
   const opened = async ({ target }) => {
@@ -106,10 +106,10 @@ function alternativesDetails(card, report, words) {
   return h("details", { class: "who", ontoggle: opened }, h("summary", {}, words.alternatives.title), place);
 }
 
-/** What a report says beside its labelled bits. */
+/** Show the parts of a report other than its labelled bits. */
 const otherParts = (parts, words) => parts.filter((part) => part.kind !== "bits").map((part) => h("dl", {}, partView(part, words)));
 
-/** A row for each answer: the truth that stays, and the bit that leaves. */
+/** Show a row for each answer: the true bit, which stays, and the noisy bit, which is sent. */
 function bitTable(part, value, own, words) {
   const near = rowsNearOwn(part.labels, own);
   const row = (label, i) =>
@@ -126,7 +126,7 @@ function bitTable(part, value, own, words) {
     near.length < part.labels.length ? h("tfoot", {}, h("tr", {}, h("td", { colspan: 3 }, restSentence(part, near, words)))) : null);
 }
 
-// More rows than this nobody reads: those around one's own answer are shown, and the others counted.
+// Longer tables show only the rows around one's own answer, and count the others.
 const [WHOLE, AROUND] = [40, 5];
 
 function rowsNearOwn(labels, own) {
@@ -142,7 +142,7 @@ function restSentence(part, near, words) {
   return words.others(part.labels.length - near.length, ones);
 }
 
-/** Whether a label is the answer: one of a set, or what was asked `of` several answers. */
+/** Return a function that tells whether a label is one's own answer: an option of a set, or the parts `of` a joint answer. */
 function isOwnLabel(part, card, value) {
   if (value === null) return () => false;
   if (Array.isArray(card.value)) return (label) => card.value.includes(label);
@@ -177,5 +177,5 @@ function tile(bit, i) {
   return node;
 }
 
-/** The bits of bytes, the lowest of each byte first, as the reports number them. */
+/** Return the bits of bytes, the lowest bit of each byte first. */
 const bitsOf = (bytes) => [...bytes].flatMap((byte) => Array.from({ length: 8 }, (_, i) => (byte >> i) & 1));

@@ -69,7 +69,7 @@ dd:has(.tiles) { width: 100%; }
 }
 `;
 
-/** Style a document or a shadow root, with more rules where there are some. */
+/** Apply the style sheet, and `more` rules, to a document or a shadow root. */
 export function styled(root, more = "") {
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(STYLE + more);

@@ -1,4 +1,4 @@
-/** The languages that there are: a line for each file of `words`, so that bundlers follow it. */
+/** The page's languages: one line for each file of `words`, so that bundlers include it. */
 
 const LOADERS = {
   en: () => import("./words/en.js"),
@@ -6,7 +6,7 @@ const LOADERS = {
   zh: () => import("./words/zh.js"),
 };
 
-/** The words of the first of these language tags that there is, else English. */
+/** Load the texts of the first language among `tags` that the page has, or else English. */
 export async function wordsFor(...tags) {
   const known = tags.map((tag) => (tag ?? "").slice(0, 2).toLowerCase()).find((tag) => Object.hasOwn(LOADERS, tag));
   return (await LOADERS[known ?? "en"]()).default;

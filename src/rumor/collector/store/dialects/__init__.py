@@ -1,1 +1,1 @@
-"""What differs between databases: one file for each, and what a store asks of it."""
+"""The dialects of SQL: one file for each database, and the interface that a store needs."""

@@ -1,4 +1,4 @@
-"""What a database must answer for a `SqlStore` to stand on it; statements are the same for all.
+"""The interface between a `SqlStore` and a database; all databases run the same statements.
 
 A new database is one file with such a class, and its line in `rumor.collector.store.base`.
 """
@@ -24,7 +24,7 @@ class OneConnection(Generic[C]):
     """One connection, made when it is needed and made anew when it breaks."""
 
     trouble: ClassVar[type[Exception]]
-    """What its driver raises."""
+    """The exception of the database driver."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -43,11 +43,11 @@ class OneConnection(Generic[C]):
 
 
 class Repeated(Exception):  # noqa: N818 (not an error)
-    """Some ids are there already; the transaction is rolled back and done with care."""
+    """Some ids exist already: the transaction is rolled back, and each id is looked up."""
 
 
 def split_rows(rows: Reports) -> dict[str, object]:
-    """Rows as parameters of a statement that splits them again."""
+    """Return rows as parameters of a statement that splits them again."""
     return {"blob": rows.tobytes(), "size": rows.shape[1], "length": rows.size}
 
 
@@ -59,7 +59,7 @@ class Dialect(Protocol):
 
     @classmethod
     def from_url(cls, url: str) -> Self:
-        """The database that a URL names; nothing is opened yet."""
+        """Return the database that a URL names; nothing is opened yet."""
         ...
 
     def prepare(self) -> None:
@@ -71,22 +71,22 @@ class Dialect(Protocol):
         ...
 
     def not_opened(self, problem: StoreUnavailableError | OSError) -> InputError:
-        """The sentence for whoever wanted a store that cannot be opened."""
+        """Return the sentence for whoever wanted a store that cannot be opened."""
         ...
 
     def writing(self, *, alone: bool = False) -> AbstractContextManager[Run]:
-        """A transaction that becomes durable when the block ends well.
+        """Return a transaction that becomes durable when the block ends well.
 
         `alone`: while no other process is between taking a report's number and its commit.
         """
         ...
 
     def reading(self) -> AbstractContextManager[Run]:
-        """A transaction that only reads, and does not wait for writers."""
+        """Return a transaction that only reads, and does not wait for writers."""
         ...
 
     def snapshot(self) -> AbstractContextManager[Run]:
-        """A transaction that only reads and sees one moment, however long others write meanwhile.
+        """Return a transaction that only reads, and sees the store at one moment.
 
         It has a connection of its own: `reading` goes on beside it.
         """
@@ -108,19 +108,19 @@ class Dialect(Protocol):
         ...
 
     def known(self, run: Run, ids: Reports) -> Known:
-        """Those of these ids that are in use."""
+        """Return those of `ids` that are in use."""
         ...
 
     def fresh(self, run: Run, above: int, upto: int) -> dict[tuple[int, int], bytes]:
-        """The reports with these numbers, by question and day: ids, reports and checksums."""
+        """Return the reports with these numbers by question and day: ids, reports, checksums."""
         ...
 
     def tidy(self) -> bool:
-        """After a deletion: let the bytes be gone from the files too; False: not all are yet."""
+        """Remove deleted bytes from the files too; return False if some are left."""
         ...
 
     def tidy_tokens(self, thorough: bool) -> None:
-        """After tokens were used: let their traces be gone from the files too."""
+        """Remove the traces of used tokens from the files too."""
         ...
 
     def close(self) -> None:

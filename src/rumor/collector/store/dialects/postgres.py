@@ -24,9 +24,9 @@ from rumor.collector.store.base import (
     StoreUnavailableError,
     sorted_by_id,
 )
-from rumor.collector.store.checksums import CHECKSUM_BYTES, checksum, sealed
+from rumor.collector.store.checksums import CHECKSUM_BYTES, checksum, seal_rows
 from rumor.collector.store.dialects.dialect import OneConnection, Repeated, split_rows
-from rumor.collector.store.exactly_once import Known, joined
+from rumor.collector.store.exactly_once import Known, rows_by_question
 from rumor.collector.store.tables import QUESTIONS, Row, Run, newest_number
 from rumor.core.errors import InputError
 from rumor.core.reports import Reports
@@ -105,7 +105,7 @@ _INSERT_SPENT = f"""
 
 
 class Postgres:
-    """A database's schema "rumor"; see `rumor.collector.store.dialects.dialect.Dialect`."""
+    """A PostgreSQL schema "rumor"; see `rumor.collector.store.dialects.dialect.Dialect`."""
 
     reads_counts = False
 
@@ -115,7 +115,7 @@ class Postgres:
 
     @classmethod
     def from_url(cls, url: str) -> Self:
-        """The database that a URL names, as libpq reads it."""
+        """Return the database that a URL names, as libpq reads it."""
         return cls(url)
 
     def prepare(self) -> None:
@@ -124,17 +124,17 @@ class Postgres:
             _migrate(run)
 
     def check_tables(self, run: Run) -> None:
-        """The server answers for its tables."""
+        """Do nothing: the server answers for its tables."""
 
     def not_opened(self, problem: StoreUnavailableError | OSError) -> InputError:
-        """The sentence, without the URL, which may hold a password."""
+        """Return the sentence, without the URL, which may hold a password."""
         if isinstance(problem, StoreDamagedError):
             return InputError(f"the database: {problem}")
         return InputError(f"a store must be reachable; the database is not ({problem})")
 
     @contextmanager
     def writing(self, *, alone: bool = False) -> Iterator[Run]:
-        """A transaction under the lock that writers share, or hold alone."""
+        """Yield a transaction under the lock that writers share, or hold alone."""
         if alone:
             with self._other.transaction() as run:
                 run("SELECT pg_advisory_xact_lock(?)", _LOCK)
@@ -145,12 +145,12 @@ class Postgres:
                 yield run
 
     def reading(self) -> AbstractContextManager[Run]:
-        """A transaction without the lock."""
+        """Return a transaction without the lock."""
         return self._other.transaction()
 
     @contextmanager
     def snapshot(self) -> Iterator[Run]:
-        """A transaction that repeats what it read, on a connection of its own."""
+        """Yield a transaction that repeats what it read, on a connection of its own."""
         connection = _Connection(self._url)
         try:
             with connection.transaction() as run:
@@ -161,8 +161,8 @@ class Postgres:
             connection.close()
 
     def write_new(self, batches: Sequence[ReportBatch], day: int) -> list[Outcome]:
-        """The usual case in two trips to the server, not five: all is sent, then the commit."""
-        fresh = joined(batches)
+        """Write new batches in two trips to the server: all statements, then the commit."""
+        fresh = rows_by_question(batches)
         with self._ingest.pipeline() as send:
             send("SELECT pg_advisory_xact_lock_shared(?)", _LOCK)
             known = send(QUESTIONS)
@@ -189,13 +189,13 @@ class Postgres:
             run(_INSERT_SPENT, {**split_rows(ids), "question": question})
 
     def known(self, run: Run, ids: Reports) -> Known:
-        """Those of these ids that are in use."""
+        """Return those of `ids` that are in use."""
         wanted = [id.tobytes() for id in ids]
         rows = run("SELECT id, question, report FROM report WHERE id = ANY(?)", wanted)
         return {bytes(id): (question, _bytes(report)) for id, question, report in rows}
 
     def fresh(self, run: Run, above: int, upto: int) -> dict[tuple[int, int], bytes]:
-        """The reports with these numbers, joined by the server."""
+        """Return the reports with these numbers, joined by the server."""
         rows = run(
             "SELECT question, day,"
             " string_agg(id || report || COALESCE(checksum, ''::bytea), ''::bytea) FROM report"
@@ -206,7 +206,7 @@ class Postgres:
         return {(question, day): bytes(reports) for question, day, reports in rows}
 
     def tidy_tokens(self, thorough: bool) -> None:
-        """A deleted row names the transaction that deleted it until the table is vacuumed."""
+        """Vacuum the tables, since a deleted row names its transaction until then."""
         with suppress(StoreUnavailableError):
             # Rewriting the table also removes bytes that a plain vacuum only frees.
             self._other.outside_transaction(
@@ -244,7 +244,7 @@ def _migrate(run: Run) -> None:
 
 
 class _Connection(OneConnection["psycopg.Connection[Row]"]):
-    """A connection to a server."""
+    """A connection to a PostgreSQL server."""
 
     trouble = psycopg.Error
 
@@ -281,7 +281,7 @@ class _Connection(OneConnection["psycopg.Connection[Row]"]):
 
     @contextmanager
     def pipeline(self) -> Iterator[Callable[..., Callable[[], list[Row]]]]:
-        """A transaction whose statements are sent at once; each gives its rows when asked."""
+        """Yield a transaction whose statements are sent at once; each gives its rows when asked."""
         with self._lock:
             try:
                 connection = self._connected()
@@ -310,12 +310,12 @@ class _Connection(OneConnection["psycopg.Connection[Row]"]):
 
 def _insertion(question: int, day: int, rows: Reports) -> dict[str, object]:
     width = rows.shape[1] - ID_BYTES
-    whole = sealed(question, day, rows)
+    whole = seal_rows(question, day, rows)
     return {**split_rows(whole), "question": question, "day": day, "width": width}
 
 
 def _add_checksums(run: Run) -> None:
-    """Checksums for what was stored before there were any, some at a time."""
+    """Add checksums to rows stored before checksums existed, some at a time."""
     for start in range(0, newest_number(run), _AT_ONCE):
         rows = run(
             "SELECT number, question, day, id || report FROM report"

@@ -25,9 +25,9 @@ from rumor.collector.store.base import (
 from rumor.collector.store.checksums import (
     CHECKSUM_BYTES,
     checksum,
-    damaged,
+    damage_error,
     joined_fields,
-    sealed,
+    seal_rows,
 )
 from rumor.collector.store.dialects.dialect import OneConnection, split_rows
 from rumor.collector.store.exactly_once import Known
@@ -95,7 +95,7 @@ _MIGRATIONS = (
 
 @dataclass(frozen=True)
 class Schema:
-    """The tables of one kind of file: how it is told from others, and the steps that make it."""
+    """The tables of one kind of file: its application id, and its migrations."""
 
     application: int
     steps: tuple[str, ...]
@@ -138,7 +138,7 @@ def migrate(run: Run, version: int, schema: Schema) -> None:
 
 @functools.cache
 def _expected_schema(schema: Schema) -> list[Row]:
-    """What an intact file says of its tables: the same steps, taken in memory."""
+    """Return the schema of an intact file, made by running all migrations in memory."""
     with closing(_configured(sqlite3.connect(":memory:", isolation_level=None))) as connection:
         with _transaction(connection, "BEGIN") as run:
             migrate(run, 0, schema)
@@ -146,7 +146,7 @@ def _expected_schema(schema: Schema) -> list[Row]:
 
 
 def _make(path: Path, schema: Schema) -> None:
-    """A new store's file: it appears with its tables in it, or not at all."""
+    """Make a new store's file, which appears with its tables in it or not at all."""
     with suppress(FileExistsError), new_file(path) as aside:
         # Reports are nobody else's business; the log files inherit this mode.
         os.close(os.open(aside, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
@@ -186,7 +186,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 class Sqlite:
-    """A file; see `rumor.collector.store.dialects.dialect.Dialect` for what it answers."""
+    """A SQLite file; see `rumor.collector.store.dialects.dialect.Dialect`."""
 
     reads_counts = True
 
@@ -200,7 +200,7 @@ class Sqlite:
 
     @classmethod
     def from_url(cls, url: str) -> Self:
-        """The file that a URL names: sqlite:///path."""
+        """Return the file that a URL names: sqlite:///path."""
         return cls(url.removeprefix("sqlite:///"))
 
     def prepare(self) -> None:
@@ -211,7 +211,7 @@ class Sqlite:
             found = [str(line) for (line,) in run("PRAGMA quick_check(1)")]
         if found != ["ok"]:
             sentence = " ".join(" ".join(found).split())
-            raise damaged(f"SQLite's own check says {sentence!r}")
+            raise damage_error(f"SQLite's own check says {sentence!r}")
         with self.writing() as run:
             self._migrate(run)
 
@@ -234,12 +234,12 @@ class Sqlite:
             migrate(run, version, schema)
 
     def check_tables(self, run: Run) -> None:
-        """Whether the file says of its tables what an intact one says."""
+        """Check that the file's schema is that of an intact file."""
         if run(_SCHEMA) != _expected_schema(self._schema):
-            raise damaged("the tables are not as Rumor makes them")
+            raise damage_error("the tables are not as Rumor makes them")
 
     def not_opened(self, problem: StoreUnavailableError | OSError) -> InputError:
-        """The sentence, with the path as it was given."""
+        """Return the sentence, with the path as it was given."""
         if isinstance(problem, StoreDamagedError):
             return InputError(f"{self._given!r}: {problem}")
         return InputError(
@@ -248,16 +248,16 @@ class Sqlite:
         )
 
     def writing(self, *, alone: bool = False) -> AbstractContextManager[Run]:
-        """A transaction that writes."""
+        """Return a transaction that writes."""
         return self._writer.transaction()
 
     def reading(self) -> AbstractContextManager[Run]:
-        """A transaction that only reads."""
+        """Return a transaction that only reads."""
         return self._reader.transaction()
 
     @contextmanager
     def snapshot(self) -> Iterator[Run]:
-        """A read transaction on a connection of its own: the log keeps what it sees meanwhile."""
+        """Yield a read transaction on its own connection; the log keeps the state that it sees."""
         connection = _Connection(self._path, "BEGIN")
         try:
             with connection.transaction() as run:
@@ -267,12 +267,12 @@ class Sqlite:
             connection.close()
 
     def write_new(self, batches: Sequence[ReportBatch], day: int) -> list[Outcome]:
-        """A statement costs no trip here."""
+        """Write new batches, one statement after another: there is no server to travel to."""
         return write_in_turn(self, batches, day)
 
     def insert(self, run: Run, question: int, day: int, rows: Reports) -> int:
         """Insert rows, split by the database."""
-        whole = sealed(question, day, rows)
+        whole = seal_rows(question, day, rows)
         parameters = {**split_rows(whole), "question": question, "day": day}
         parameters["width"] = rows.shape[1] - ID_BYTES
         run(_INSERT, parameters)
@@ -285,12 +285,12 @@ class Sqlite:
             run(_INSERT_SPENT, {**split_rows(ids), "question": question})
 
     def known(self, run: Run, ids: Reports) -> Known:
-        """Those of these ids that are in use."""
+        """Return those of `ids` that are in use."""
         rows = run(_KNOWN, split_rows(ids))
         return {id: (question, report) for id, question, report in rows}
 
     def fresh(self, run: Run, above: int, upto: int) -> dict[tuple[int, int], bytes]:
-        """The reports with these numbers."""
+        """Return the reports with these numbers."""
         groups: dict[tuple[int, int], list[Row]] = {}
         for question, day, *fields in run(
             "SELECT question, day, id, report, checksum FROM report"
@@ -302,7 +302,7 @@ class Sqlite:
         return {key: joined_fields(rows) for key, rows in groups.items()}
 
     def tidy_tokens(self, thorough: bool) -> None:
-        """The log is where a deleted key lies beside the report of its commit: see `tidy`."""
+        """Do nothing: `tidy` cuts the log, in which a deleted key lies next to its report."""
 
     def tidy(self) -> bool:
         """Overwrite deleted pages in the file, and cut the log that held them.
@@ -326,7 +326,7 @@ class Sqlite:
 
 
 class _Connection(OneConnection["sqlite3.Connection"]):
-    """A connection to a file."""
+    """A connection to a SQLite file."""
 
     trouble = sqlite3.Error
 
@@ -347,12 +347,12 @@ class _Connection(OneConnection["sqlite3.Connection"]):
                 self._drop()
                 raise _trouble(problem) from None
             except UnicodeDecodeError:
-                # Of the sentence in which SQLite names what it stumbled over.
+                # A damaged schema: SQLite quotes it in its error message.
                 self._drop()
-                raise damaged("SQLite says something that is no text") from None
+                raise damage_error("SQLite says something that is no text") from None
 
     def outside_transaction(self, statement: str) -> list[Row]:
-        """Where there is a connection, and as far as it goes."""
+        """Run `statement` if a connection is open; ignore a failure."""
         with self._lock, suppress(sqlite3.Error):
             if self.open is not None:
                 return self.open.execute(statement).fetchall()
@@ -360,7 +360,7 @@ class _Connection(OneConnection["sqlite3.Connection"]):
 
 
 def _configured(connection: sqlite3.Connection) -> sqlite3.Connection:
-    """A connection that knows what the migrations use."""
+    """Return a connection that knows what the migrations use."""
 
     def make(first: bytes, second: bytes, *numbers: int) -> bytes:
         return checksum(*numbers, data=first + second)
@@ -370,10 +370,10 @@ def _configured(connection: sqlite3.Connection) -> sqlite3.Connection:
 
 
 def _trouble(problem: sqlite3.Error) -> StoreUnavailableError:
-    """A damaged file is not one that is unavailable for a while."""
+    """Return the error for SQLite's `problem`: a file is damaged, or unavailable for a while."""
     sentence = " ".join(str(problem).split())
     if getattr(problem, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_CORRUPT:
-        return damaged(f"SQLite says {sentence!r}")
+        return damage_error(f"SQLite says {sentence!r}")
     return StoreUnavailableError(sentence)
 
 

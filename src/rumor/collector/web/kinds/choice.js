@@ -6,10 +6,10 @@ import { decimals, interval, plain, share } from "../numbers.js";
 /** The charts by the ids of their places. */
 export const charts = { shares: (question, { estimates }) => shares(estimates) };
 
-/** So many rows are shown of very many: the others are in the downloads. */
+/** The most rows of the table; the downloads have all. */
 export const most = 500;
 
-/** An error in its unit, and what the one at the top is called. */
+/** An error with its unit, and the name of the error at the top. */
 export const error = (value) => `${plain(100 * value, 2)} points`;
 export const errorName = "largest standard error";
 

@@ -1,4 +1,4 @@
-/** Several answers in one table: each table as a heat map, and how its answers go together. */
+/** Joint answers: each table as a heat map, with the association of its answers. */
 
 import { tables } from "../charts.js";
 import { h } from "/client/view/dom.js";
@@ -7,7 +7,7 @@ import * as choice from "./choice.js";
 
 export const { error, errorName } = choice;
 
-/** Every cell is drawn. */
+/** Whether the chart shows every row of the table. */
 export const whole = true;
 
 const partsOf = ({ tables: found }) => [...new Set(found.flatMap(({ parts }) => parts))];
@@ -28,11 +28,11 @@ const cellsOf = ({ estimates }, [first, second]) =>
     .filter((row) => row[first] !== null && row[second] !== null)
     .map((row) => ({ ...row, row: row[first], column: row[second] }));
 
-/** Of one table how strongly its answers go together. */
+/** Return the association of the answers, if there is one table. */
 export const figures = ({ tables: found }) =>
   found.length === 1 ? [[plain(found[0].cramers_v.value, 2), "Cramér's V"]] : [];
 
-/** How the answers of each table go together, in a sentence. */
+/** Return a sentence on the association of the answers in each table. */
 export function remarks({ tables: found }) {
   const ends = ({ low, high }) => (high === null ? `${plain(low)} or more` : interval(low, high, (value) => plain(value)));
   return found.map(({ parts, independence, cramers_v: v, odds_ratio: odds, weight_of_independence: weight }) => {

@@ -20,5 +20,5 @@ export function columns(estimate, level) {
   return { head: ["key", "share", `${level} interval`, "mean", `${level} interval`], cells };
 }
 
-/** What stands below the table. */
+/** The sentence below the table. */
 export const note = "? marks answers that are no better than the prior.";

@@ -5,12 +5,12 @@ import { decimals, interval, share } from "../numbers.js";
 
 export * from "./choice.js";
 
-// So many pairs are told of; `rumor estimate --json` has all.
+// The most pairs that are shown; `rumor estimate --json` has all.
 const PAIRS = 5;
 
 export const note = "Shares have no sum: people may choose several options.";
 
-/** What goes together most often, where pairs are counted. */
+/** Return the pairs of options that are chosen together most often, if pairs are counted. */
 export function remarks({ pairs, level }) {
   if (!pairs) return [];
   const said = pairs.slice(0, PAIRS).map(({ first, second, frequency, low, high, stderr }) => {

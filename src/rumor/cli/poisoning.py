@@ -1,4 +1,4 @@
-"""`rumor liars`: what fake clients could do to an estimate, and whether reports look crafted."""
+"""`rumor poisoning`: bounds on what fake reports can do, and tests for crafted reports."""
 
 from __future__ import annotations
 
@@ -13,30 +13,32 @@ if TYPE_CHECKING:
     from rumor.privacy.integrity import Integrity
 
 
-Fakes = Annotated[int | None, count("--fakes N", "How many fakes to reckon with (by default 1%).")]
-Most = Annotated[int, count("--most N", "Look at so many reports at most.", min=1000)]
-Seed = Annotated[int | None, option("--seed N", "Makes the simulation behind a test repeatable.")]
+Fakes = Annotated[
+    int | None, count("--fakes N", "The number of fake reports to bound (default: 1%).")
+]
+MaxReports = Annotated[int, count("--max-reports --most N", "Test at most N reports.", min=1000)]
+Seed = Annotated[int | None, option("--seed N", "The seed of the simulation behind a test.")]
 
 
-def liars(
+def poisoning(
     collection: CollectionFile,
     reports: Annotated[str, argument("REPORTS", "A reports file (.parquet), or a folder of them.")],
     question: QuestionId = None,
     fakes: Fakes = None,
-    most: Most = 1_000_000,
+    max_reports: MaxReports = 1_000_000,
     seed: Seed = None,
     as_json: AsJson = False,
 ) -> None:
     """Test reports for poisoning, and bound its effect.
 
-    Two statistics are held against the channel: whether reports support the most frequent
-    values together more often than honest ones do, and whether too many of them have very few
-    or very many bits set. Where a report is a single value, a crafted one cannot be told from
-    an honest one, and only the bound applies.
+    Two tests compare reports with the mechanism's channel. The first asks whether reports
+    support the most frequent values together more often than honest reports do. The second
+    asks whether too many reports have very few or very many bits set. A crafted report of a
+    single value cannot be distinguished from an honest one; then only the bound applies.
 
     \b
     Example:
-      rumor liars examples/survey.toml reports.parquet --question medicine
+      rumor poisoning examples/survey.toml reports.parquet --question medicine
     """
     from rumor.analysis.sources import ParquetSource
     from rumor.contract.collection import Collection
@@ -49,7 +51,7 @@ def liars(
     bound = bound_poisoning(mechanism, max(total, 1))
     if fakes is not None:
         bound = PoisoningBound.for_clients(mechanism, total, fakes)
-    findings = _findings(mechanism, _gathered(source, most), seed)
+    findings = _findings(mechanism, _first_reports(source, max_reports), seed)
     if as_json:
         print_json(
             {
@@ -66,8 +68,8 @@ def liars(
         print(f"{name}: {finding.explanation}")
 
 
-def _gathered(source: object, most: int) -> Reports:
-    """The first reports, up to so many."""
+def _first_reports(source: object, most: int) -> Reports:
+    """Return the first reports of `source`, at most `most`."""
     import numpy as np
 
     from rumor.analysis.sources import ParquetSource
