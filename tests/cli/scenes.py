@@ -205,7 +205,7 @@ def _estimating(held: Collaborators) -> None:
     held.stand("rumor.analysis.estimate:analyse", summary=lambda: SimpleNamespace(save=_saved))
     held.stand("rumor.analysis.linked:analyse_linked")
     held.stand("rumor.analysis.combine.method:weigh_reports", _counting(held))
-    held.stand("rumor.analysis.estimate:chosen_engine")
+    held.stand("rumor.analysis.estimate:open_engine")
     held.stand("rumor.analysis.counted_table:summary_of_counts")
     held.spy("rumor.core.files:write_whole")
 
@@ -217,7 +217,7 @@ def _saved(path: str) -> None:
 def _desk(function: str) -> Callable[[Collaborators], None]:
     def collaborators(held: Collaborators) -> None:
         held.stand(function, _counting(held))
-        held.stand("rumor.analysis.estimate:chosen_engine")
+        held.stand("rumor.analysis.estimate:open_engine")
         held.stand("rumor.analysis.combine.method:read_weights", ("source", {"one": 0.25}))
         held.spy("rumor.core.files:write_whole")
 
@@ -262,7 +262,7 @@ def _client(held: Collaborators) -> None:
     held.stand(
         "rumor.client.client:Client",
         collection=lambda: contract,
-        asked=lambda: asked,
+        assignment=lambda: asked,
         answer=lambda given: Receipt(1, 0, 0),
         flush=lambda: Receipt(0, 0, 0),
         withdraw=lambda questions: Withdrawal(1, 0, 0),
@@ -284,7 +284,7 @@ def _planning(held: Collaborators) -> None:
     choice = SimpleNamespace(name="best", mechanism="a mechanism")
     known = {
         "options": [choice],
-        "wish": SimpleNamespace(reports=3),
+        "budget": SimpleNamespace(reports=3),
         "best": choice,
         "topic": SimpleNamespace(unit="share"),
         "simulate": lambda on_progress: PlanCheck(100, 5, "even", (0.1, 0.2), None),
@@ -322,7 +322,7 @@ def _demonstrating(held: Collaborators) -> None:
 
 
 def _drafting(held: Collaborators) -> None:
-    held.spy("rumor.contract.drafting:questions_of")
+    held.spy("rumor.contract.drafting:draft_questions")
     held.spy("rumor.contract.drafting:Draft")
     held.spy("rumor.core.files:write_whole")
 
