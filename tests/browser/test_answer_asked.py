@@ -18,7 +18,7 @@ from tests.browser.test_answer_promises import asking, vote
 from tests.collector.tools import batch
 
 SAID = {
-    "en": "You were asked 1 of 5 questions, drawn at random on this device; as the collection",
+    "en": "You are asked 1 of 5 questions, drawn at random on this device.",
     "ja": "5 問のうち 1 問だけをお尋ねしています。",
     "zh": "5 个问题中只问您 1 个",
 }

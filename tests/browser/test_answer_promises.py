@@ -128,7 +128,7 @@ def test_the_answer_of_a_period_is_said_and_stands(open_page: OpenPage, tmp_path
             if value != "mood 3":
                 page.get_by_role("button", name="Answer again").click()
         expect(page.locator("#total")).to_contain_text(
-            f"epsilon {contract.question().epsilon:.3g} of"
+            f"epsilon {contract.question().epsilon:.3g}, of"
         )
     reports = store.newest_reports(entry, "mood", 9)
     assert len(reports) == 3
@@ -193,7 +193,7 @@ def spent_on(page: Page) -> list[float]:
         """async () => {
             const client = await import("/client/rumor.js");
             const contract = await client.fetchContract("/v1/collection");
-            const { spent, ceiling } = await (await client.Respondent.open()).standing(contract);
+            const { spent, ceiling } = await (await client.Respondent.open()).budget(contract);
             return [spent, ceiling];
         }"""
     )

@@ -88,7 +88,7 @@ def test_chance_is_said_beside_the_bits(open_page: OpenPage, tmp_path: Path, kno
             page.reload()
         page.get_by_text("Who else could have sent this report?").click()
         who = page.locator(".who")
-        expect(who).to_contain_text("from no answer more than 3 times as often as from another")
+        expect(who).to_contain_text("no answer leads to it more than 3 times as often as another")
         bits = dict(zip(colours, page.locator(".bit:not(.stays)").all_inner_texts(), strict=True))
         lines = {
             row.locator("dt").inner_text(): row.locator("dd").inner_text().split(", ")

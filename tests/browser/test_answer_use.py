@@ -45,7 +45,7 @@ def test_what_is_wrong_is_told_at_its_question(open_page: OpenPage, tmp_path: Pa
         page = open_page(size="phone")
         page.goto(url)
         reach(page, "hours").locator("input").fill("99")
-        expect(page.locator("#q-hours-hint")).to_contain_text("taken as the nearest end")
+        expect(page.locator("#q-hours-hint")).to_contain_text("replaced by the nearest end")
         reach(page, "year").locator("input").fill("3000")
         page.locator("#go").click()
         wrong = page.locator("#q-year-wrong")
@@ -155,7 +155,7 @@ def test_the_whole_survey_has_its_cost_before_anything_is_drawn(
         page = open_page()
         page.goto(url)
         expect(page.locator("#cost")).to_contain_text(
-            "at most 88.1% of the time (epsilon 2 in all)"
+            "at most 88.1% of the time (epsilon 2 in total)"
         )
 
 

@@ -98,7 +98,7 @@ def test_the_estimate_is_shown_and_sharpens(open_page: OpenPage, shown: Showcase
     expect(first).to_have_text(re.compile(r"nothing\s*\d+"))
     # Rows come in the order of the estimate, with the intervals of rows that came out first.
     expect(page.locator("#remarks")).to_contain_text(
-        "95% of the rows shown hold the true share, wherever the list is cut"
+        "on average at least 95% of those shown contain the true share"
     )
     shown.more(9_000)
     now = f"{before + 9_000:,}"

@@ -90,9 +90,14 @@ def test_answers_outside_are_taken_and_told_and_nothing_repeats_them(
         pairs.get_by_label(key, exact=True).check()
         pairs.get_by_label(f"How much: {key}").fill(str(NUMBER))
     page.get_by_role("button", name="Add noise to my 3 answers").click()
-    clipped = "What lies outside 0 to 9 was taken as the nearest end, and noise was added to that."
+    clipped = (
+        "A number outside 0 to 9 was replaced by the nearest end of the range before noise was added."
+    )
     expect(page.locator("[data-question=number] .note")).to_have_text([clipped])
-    over = "You gave more than 1 of these. The report draws from all of them, which is as private."
+    over = (
+        "You gave more than 1. The report is drawn at random from all of them, which is just as "
+        "private."
+    )
     expect(pairs.locator(".note")).to_have_text([clipped, over])
     expect(page.locator("[data-question=word] .note")).to_have_count(0)
     for language in ("ja", "zh"):

@@ -143,7 +143,7 @@ def test_other_bad_requests(capsys: pytest.CaptureFixture[str], tmp_path: Path) 
     shares = tmp_path / "shares.csv"
     shares.write_text("key,frequency,mean\nMaps,1.8,2\n")
     status, _, err = run(capsys, "simulate", APPS, shares)
-    assert (status, "use --people" in err) == (2, True)
+    assert (status, "give one with --people" in err) == (2, True)
     status, _, err = run(capsys, "simulate", APPS, shares, "--people", 10)
     assert (status, "a share must lie in 0 to 1" in err) == (2, True)
     status, _, err = run(

@@ -160,7 +160,7 @@ def asking(held: Collaborators) -> None:
     held.stand(
         "rumor.client.client:Client",
         collection=lambda: contract,
-        asked=lambda: asked,
+        assignment=lambda: asked,
         answer=lambda given: Receipt(1, 0, 0),
         spent=0.0,
     )

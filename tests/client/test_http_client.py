@@ -419,7 +419,7 @@ def test_the_command_answers(store: Store, answer: Answered) -> None:
             assert "purple" not in err
     status, out, _ = answer(url, given="colour=red")
     assert status == 1
-    assert "0 sent, 1 waiting" in out
+    assert "0 reports sent, 1 pending" in out
     assert "cannot be reached" in out
 
 

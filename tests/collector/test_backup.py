@@ -90,7 +90,7 @@ def test_what_arrives_while_it_is_exported_is_in_reports_and_counts_or_in_neithe
         store.summarize()
         return found
 
-    monkeypatch.setattr(SqlReader, "counted", slowly)
+    monkeypatch.setattr(SqlReader, "day_summaries", slowly)
     done = export_collection(store, entry.collection.digest, tmp_path / "backup")
     monkeypatch.undo()
     assert (done.reports, done.counted) == (5, 5)

@@ -433,13 +433,13 @@ class TestSurroundings:
 
         other = replace(service._entries[digest], number=-1)
         service._entries = {"0" * 64: other}  # as of a moment when the collection was away
-        monkeypatch.setattr(embedded.store, "registered", broken)
+        monkeypatch.setattr(embedded.store, "collections", broken)
         service._checked = -1e9
         for _ in range(2):
             answer = send(embedded.url, embedded.contract, "colour", body)
             assert (answer.status, answer.problem) == (503, "unavailable")
         assert asked == ["broken"] * 2  # a look that failed does not count as one
-        monkeypatch.setattr(embedded.store, "registered", registered)
+        monkeypatch.setattr(embedded.store, "collections", registered)
         assert send(embedded.url, embedded.contract, "colour", body).status == 200
 
     def test_unknown_paths_and_methods(self, embedded: Running) -> None:

@@ -36,6 +36,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         "--plot",
         "--csv",
         "--level",
+        "--confidence",
         "--of",
         "--simultaneous",
         "--top",
@@ -45,7 +46,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         "--help",
     ),
     # tests/engines and tests/cli
-    "estimate": ("--option", "--fdr", "--counts", "--linked", "--on", "--share"),
+    "estimate": ("--option", "--fdr", "--detection-level", "--counts", "--linked", "--on", "--share"),
     "compare": ("--against", "--other"),
     "combine": ("--chosen",),
     "trend": ("--every",),

@@ -318,7 +318,7 @@ WRONG: dict[str, tuple[Mutant, str]] = {
         "open words: one contract",
     ),
     "a period whose answer is not kept": (
-        lambda patch: patch.setattr(Ledger, "settled", lambda self, row: None),
+        lambda patch: patch.setattr(Ledger, "permanent_answer", lambda self, row: None),
         "rappor: the answer of a period",
     ),
     "rounds charged once": (

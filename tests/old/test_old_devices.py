@@ -275,7 +275,7 @@ def test_a_revision_without_the_relay_is_refused(old: Old) -> None:
     with old.opened() as person:
         if old.version < 7:
             person.prepare(contract, {"colour": "red"})
-        with pytest.raises(InputError, match="whose a report is"):
+        with pytest.raises(InputError, match="must not weaken sender anonymity"):
             person.prepare(bare, {"colour": "red"})
 
 

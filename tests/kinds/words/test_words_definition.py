@@ -212,7 +212,7 @@ def test_an_estimate_of_words_is_its_decode_and_the_sampling_of_people() -> None
     assert found.other == pytest.approx(rest)
     assert found.other_stderr == pytest.approx(math.sqrt(other**2 + rest * (1 - rest) / 900))
     assert found.level == 0.2
-    assert "20 %" in found.controls
+    assert "20%" in found.controls
     z = 1.3
     low, high = found.intervals.bounds(z, "population")
     np.testing.assert_allclose(low, found.unbiased - z * found.stderr)

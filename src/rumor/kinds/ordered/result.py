@@ -291,7 +291,7 @@ class OrderedEstimate(Tabular):
         if view.simultaneous:
             return (
                 f"simultaneous confidence intervals, level {level}: all {self.scale.domain:,} "
-                f"cover at once"
+                f"hold together"
             )
         return f"confidence level {level}; each interval is for a quantity chosen in advance"
 

@@ -223,12 +223,12 @@ class Rappor(PermanentBits):
 
     @property
     def p_star(self) -> float:
-        """The chance p* that a bit is reported as 1 if the word does not set it."""
+        """The chance `p*` that a bit is reported as 1 if the word does not set it."""
         return float(self.noise.exact_p_star)
 
     @property
     def q_star(self) -> float:
-        """The chance q* that a bit is reported as 1 if the word sets it."""
+        """The chance `q*` that a bit is reported as 1 if the word sets it."""
         return float(self.noise.exact_q_star)
 
     @functools.cached_property
