@@ -181,7 +181,10 @@ def test_memoised_answers_of_the_same_people_are_refused(tmp_path: Path) -> None
         (["r.parquet", "--by", "country", "--against", "XX"], "must be one of them; got 'XX'"),
         (["r.parquet", "--period", ".."], "days written FIRST..LAST; got '..'"),
         (["r.parquet", "--period", "2026-03-01"], "needs two groups or more"),
-        (["r.parquet", "--by", "day", "--other", "collection.toml"], "another collection needs a second file"),
+        (
+            ["r.parquet", "--by", "day", "--other", "collection.toml"],
+            "another collection needs a second file",
+        ),
         (["2026-03-01.parquet", "--by", "country"], "groups must be a public column"),
         (["r.parquet", "--by", "day", "--plot", "x.pdf"], "must end in .html, .png, .svg"),
         (["r.parquet", "--by", "day", "--csv", "r.parquet"], "must not replace what is read"),

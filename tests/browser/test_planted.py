@@ -90,9 +90,8 @@ def test_answers_outside_are_taken_and_told_and_nothing_repeats_them(
         pairs.get_by_label(key, exact=True).check()
         pairs.get_by_label(f"How much: {key}").fill(str(NUMBER))
     page.get_by_role("button", name="Add noise to my 3 answers").click()
-    clipped = (
-        "A number outside 0 to 9 was replaced by the nearest end of the range before noise was added."
-    )
+    clipped = "A number outside 0 to 9 was replaced by the nearest end of the range before noise"
+    clipped += " was added."
     expect(page.locator("[data-question=number] .note")).to_have_text([clipped])
     over = (
         "You gave more than 1. The report is drawn at random from all of them, which is just as "

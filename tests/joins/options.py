@@ -46,7 +46,15 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         "--help",
     ),
     # tests/engines and tests/cli
-    "estimate": ("--option", "--fdr", "--detection-level", "--counts", "--linked", "--on", "--share"),
+    "estimate": (
+        "--option",
+        "--fdr",
+        "--detection-level",
+        "--counts",
+        "--linked",
+        "--on",
+        "--share",
+    ),
     "compare": ("--against", "--other"),
     "combine": ("--chosen",),
     "trend": ("--every",),

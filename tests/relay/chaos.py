@@ -136,10 +136,6 @@ def kill_both_again_and_again(
         for thread in threads:
             thread.join(60)
             assert not thread.is_alive()
-    # A crowd for whoever still waits for one.
-    for question in _QUESTIONS:
-        for _ in range(CROWD):
-            sending.one(question)
     try:
         with closing(open_store(store_url)) as store:
             _balance(store, parties, sending)
@@ -154,6 +150,7 @@ def kill_both_again_and_again(
 def _balance(store: Store, parties: Parties, sending: Sending) -> None:
     """Wait until the collector holds all, and see that it holds nothing else, and once."""
     entry, most, deadline = store.find(parties.collection.digest), 0, 0.0
+    topped_up = time.monotonic()
     while True:
         held = {
             (question, id): report
@@ -166,6 +163,12 @@ def _balance(store: Store, parties: Parties, sending: Sending) -> None:
         if not deadline or len(held) > most:
             most, deadline = len(held), time.monotonic() + 60
         assert time.monotonic() < deadline, (most, len(sending.acknowledged), parties.said)
+        # Whoever still waits for a full batch gets company: one at a time, since a batch may be
+        # released after any of them.
+        if time.monotonic() > topped_up + 1:
+            topped_up = time.monotonic()
+            for question in _QUESTIONS:
+                sending.one(question)
         time.sleep(0.1)
     assert held == sending.acknowledged
     store.summarize()

@@ -582,7 +582,9 @@ class TestPairs:
             device.prepare(first, {"colour": "red"})
             now.pass_hours(24)
             for hours in (None, 12):
-                with pytest.raises(rumor.InputError, match="one report per question every 24 hours"):
+                with pytest.raises(
+                    rumor.InputError, match="one report per question every 24 hours"
+                ):
                     device.prepare(
                         relayed(turn_hours=hours, crowd=1001, **later), {"colour": "red"}
                     )
