@@ -67,7 +67,7 @@ class WordEstimate(Estimate):
         return [str(word) for word in self.values]
 
     def found(self) -> dict[str, float]:
-        """The frequencies of the detected words by word, the most frequent first."""
+        """Return the frequencies of the detected words by word, the most frequent first."""
         return {str(self.values[i]): float(self.frequency[i]) for i in self._order()}
 
     def _order(self) -> list[int]:

@@ -73,7 +73,7 @@ class Stopping:
         return 1e-6 if self.tolerance is None and self.eta is None else -math.inf
 
     def smallest_step(self, reports: float) -> float | None:
-        """The step in frequencies below which to stop, or None."""
+        """Return the step in frequencies below which to stop, or None."""
         return self.tolerance if self.eta is None else self.eta / reports
 
 

@@ -192,11 +192,11 @@ def _model_events(
     )
 
     def most(reports: Reports) -> NDArray[np.bool_]:
-        """The report is as much likelier under the first value as the model allows."""
+        """Return which reports are as much likelier under `first` as the model allows."""
         return np.asarray(mechanism.log_likelihood_ratio(reports, first, second) >= highest - 1e-9)
 
     def any_(reports: Reports) -> NDArray[np.bool_]:
-        """The report is likelier under the first value than under the second."""
+        """Return which reports are likelier under `first` than under `second`."""
         return np.asarray(mechanism.log_likelihood_ratio(reports, first, second) > 1e-9)
 
     return [most, any_]

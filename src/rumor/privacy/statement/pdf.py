@@ -64,7 +64,7 @@ def _lines(statement: Statement) -> Iterator[_Line]:
 def _set(
     text: str, size: float, weight: int, *, indent: float = 0.0, gap: float = 0.0
 ) -> Iterator[_Line]:
-    """A paragraph in lines that fit."""
+    """Yield the lines of a paragraph that fit the page's width."""
     room = 1000 * (_WIDE - 2 * _MARGIN - indent) / size
     for place, line in enumerate(_broken(text, room)):
         yield line, size, weight, indent, gap if place == 0 else 0.0
