@@ -151,7 +151,7 @@ def test_a_double_click_and_two_tabs_debit_once(people: People, tmp_path: Path) 
         tab.see(".card.sent")
         tab.see("#total", "epsilon 2, of a limit of 2")
         other.click("#go", times=2)
-        other.see("[role=alert]", "takes at most 1 report of a person; got 1 already")
+        other.see("[role=alert]", "Another tab or window has answered")
         other.see("#total", "epsilon 2, of a limit of 2")
         posted = [where for each in (tab, other) for how, where in each.requests if how == "POST"]
         assert len(posted) == 1
