@@ -47,7 +47,9 @@ def test_a_contract_without_groups_says_nothing_of_them() -> None:
 
 
 def test_the_order_of_columns_says_nothing_and_that_of_groups_does() -> None:
-    swapped = GROUPED.replace(LISTS, 'groups.country = ["DE", "FR", "other"]\ngroups.os = ["x", "other"]\n')
+    swapped = GROUPED.replace(
+        LISTS, 'groups.country = ["DE", "FR", "other"]\ngroups.os = ["x", "other"]\n'
+    )
     turned = GROUPED.replace('"DE", "FR"', '"FR", "DE"')
     digests = [Collection.from_toml(text).digest for text in (GROUPED, swapped, turned)]
     assert digests[0] == digests[1] != digests[2]
@@ -83,7 +85,8 @@ def test_odd_groups_are_groups() -> None:
     question = {"id": "q", "kind": "choice", "labels": ["a", "b"], "epsilon": 1.0}
     lists = {"a": [*ODD[:3], "e\u0301", *ODD[4:]]}
     groups = Collection.resolve({**wish, "questions": [question], "groups": lists}).groups
-    assert groups is not None and dict(groups.columns)["a"] == tuple(ODD)
+    assert groups is not None
+    assert dict(groups.columns)["a"] == tuple(ODD)
     assert [groups.stratum({"a": label}) for label in ODD] == list(range(6))
     assert groups.stratum({"a": "e\u0301"}) == 3
 
@@ -103,9 +106,13 @@ def test_coarser_groups_say_less() -> None:
 def table(path: Path, rows: int = 3_000) -> tuple[str, dict[str, list[Any]]]:
     """Write a table of people in DE, FR and elsewhere, of which DE says "blank" alone."""
     draw = np.random.default_rng(4)
-    lands = draw.choice(["DE", "FR", "IT", None], rows).tolist()
+    lands = [["DE", "FR", "IT", None][number] for number in draw.integers(0, 4, rows)]
     answers = ["blank" if land == "DE" else "news" for land in lands]
-    columns = {"homepage": answers, "country": lands, "System": draw.choice(["x", "w"], rows).tolist()}
+    columns = {
+        "homepage": answers,
+        "country": lands,
+        "System": draw.choice(["x", "w"], rows).tolist(),
+    }
     pq.write_table(pa.table(columns), path / "people.parquet")
     return str(path / "people.parquet"), columns
 
@@ -156,7 +163,10 @@ def test_kept_columns_stand_beside_groups(tmp_path: Path) -> None:
     [
         ({"keep": ["country"]}, "in the reports anyway, as its list has it; got 'country'"),
         ({"groups": {"os": "homepage"}}, "must hold no answers; got 'homepage'"),
-        ({"groups": {"OS": "System"}}, r"must be those of the collection \(country, os\); got 'OS'"),
+        (
+            {"groups": {"OS": "System"}},
+            r"must be those of the collection \(country, os\); got 'OS'",
+        ),
         ({"groups": {}}, "must have a column 'os' in its header"),
     ],
 )

@@ -59,7 +59,7 @@ class Groups:
         return {name: list(labels) for name, labels in self.columns}
 
     def stratum(self, given: Mapping[str, object]) -> int:
-        """Return the stratum of a respondent's `given` groups; whatever is in no list is "other"."""
+        """Return the stratum of `given` groups by name; whatever is in no list is "other"."""
         for name in given:
             if name not in self.names:
                 raise InputError(
@@ -180,9 +180,7 @@ def _checked_list(name: str, given: object) -> tuple[str, ...]:
     return labels
 
 
-def _check_combination(
-    questions: Sequence[Question], admission: str, relay: Relay | None
-) -> None:
+def _check_combination(questions: Sequence[Question], admission: str, relay: Relay | None) -> None:
     """Refuse groups beside whatever hides a sender among all others, and beside rounds."""
     if relay is not None:
         raise InputError(

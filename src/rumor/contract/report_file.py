@@ -2,10 +2,10 @@
 
 Columns: `id` (16 random bytes, which name a report and nobody), `report` (the bytes of the
 report, fixed width), `day` (a date), then any public columns (country, version, ...): the
-groups of the contract, as texts, and others that were kept. The schema's metadata holds the format version, the digest of the contract and the
-question's id. The columns `contract` and `question` repeat digest and id in every row: readers of
-tables (Spark, a warehouse) lose the metadata and keep the columns. Older files without these two
-columns are read as well.
+groups of the contract, as texts, and others that were kept. The schema's metadata holds the format
+version, the digest of the contract and the question's id. The columns `contract` and `question`
+repeat digest and id in every row: readers of tables (Spark, a warehouse) lose the metadata and keep
+the columns. Older files without these two columns are read as well.
 
 A file is written in row groups of bounded size, and each row group is sorted by its random
 ids: the order of the rows says nothing about the order of the people they came from, so a
