@@ -400,3 +400,17 @@ def test_a_person_is_asked_the_same_questions_in_every_file(capsys: Outputs) -> 
     assert asked[0] == asked[1]
     # After two files nobody has answered both questions: the most is two reports of the first.
     assert facts["people"]["epsilon_series"] == pytest.approx(60)
+
+
+def test_groups_of_the_contract_are_those_of_the_chosen_row(capsys: Outputs) -> None:
+    Path("c.toml").write_text(HEAD + 'groups = {country = ["DE"]}\n' + PAGE)
+    for each, wanted in (
+        (
+            "first",
+            [("2026-03-02", "DE", 0), ("2026-03-02", "other", 1), ("2026-03-10", "other", 2)],
+        ),
+        ("most", [("2026-03-02", "DE", 1), ("2026-03-02", "other", 1), ("2026-03-10", "other", 2)]),
+    ):
+        command = ["t.csv", "-o", f"{each}.parquet", "--person", "user_id", "--each", each]
+        assert run(capsys, *command, "--day-column", "time")[0] == 0
+        assert rows(f"{each}.parquet") == wanted

@@ -26,9 +26,9 @@ from rumor.core.answer_table import (
     AnswerTable,
     FilteredTable,
     missing_cells,
-    normalized_name,
 )
 from rumor.core.checks import checked_choice, checked_size
+from rumor.core.columns import normalized_name
 from rumor.core.day_columns import PERIODS, period_starts
 from rumor.core.errors import AnswerError, InputError
 from rumor.core.exact import round_up
