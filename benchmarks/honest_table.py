@@ -223,29 +223,28 @@ def one_more_report(work: Work) -> list[Verdict]:
 
 def published_cells(work: Work) -> list[Verdict]:
     """The default on the published cells, by mechanism, and on the stress list."""
-    ratios, cells_ = _published_ratios(work)
-    print("\nThe default's squared error over the best of five published numbers, of one epsilon")
+    cells_ = _published_ratios(work)
+    print("\nThe default's squared error over the best of five published numbers, in each cell")
     print("law         epsilon    people  best published  symmetric unary  subset selection")
-    for (law, epsilon, people), best, *found in cells_:
+    for cell in cells_:
+        told = (f"{mean:8.3f} ± {error:.3f}" for mean, error in cell.ratios.values())
         print(
-            f"{law:10} {epsilon:8g} {people:9,} {best:15.4g} "
-            + " ".join(f"{mean:8.3f} ± {error:.3f}" for mean, error in found)
+            f"{cell.law:10} {cell.epsilon:8g} {cell.people:9,} {cell.best:15.4g} {' '.join(told)}"
         )
+    ratios = {name: [cell.ratios[name][0] for cell in cells_] for name in PUBLISHED_MECHANISMS}
     print("\n| Rumor's default on | lower in | geometric mean | largest |\n|---|---|---|---|")
     for name, said in PUBLISHED_MECHANISMS.items():
         found = ratios[name]
         below = sum(ratio < 1 for ratio in found)
-        print(
-            f"| {said} | {below} of {len(found)} | {_geometric(found):.2f} | {max(found):.2f} |"
-        )
+        print(f"| {said} | {below} of {len(found)} | {_geometric(found):.2f} | {max(found):.2f} |")
     projections = []
     for name, law, domain, epsilon, people in STRESS:
         if work.quick and people * domain > 10_000_000:
             continue
         trials, oracle_ = work.trials(STRESS_TRIALS, 2), ORACLES[name](domain, epsilon)
-        cell = measure(oracle_, truth(law, domain), people, trials, ("projection", "auto"))
+        stress = measure(oracle_, truth(law, domain), people, trials, ("projection", "auto"))
         floor = 0.05 / people
-        projections.append((cell.mean["auto"] + floor) / (cell.mean["projection"] + floor))
+        projections.append((stress.mean["auto"] + floor) / (stress.mean["projection"] + floor))
     first, unary = _geometric(ratios["subset"]), _geometric(ratios["symmetric"])
     second, worst = _geometric(projections), max(ratios["symmetric"])
     return [
@@ -279,23 +278,37 @@ PUBLISHED_MECHANISMS = {
 }
 
 
-def _published_ratios(
-    work: Work,
-) -> tuple[dict[str, list[float]], list[tuple[object, ...]]]:
-    """Return the ratios of each mechanism, and each cell with them and their standard errors."""
-    ratios: dict[str, list[float]] = {name: [] for name in PUBLISHED_MECHANISMS}
-    told: list[tuple[object, ...]] = []
+@dataclass(frozen=True)
+class PublishedCell:
+    """A cell of the published tables, and the default's error over it on reports of our own."""
+
+    law: str
+    epsilon: float
+    people: int
+    best: float
+    ratios: Mapping[str, tuple[float, float]]
+    """By mechanism: the ratio, and its standard error."""
+
+
+def _published_ratios(work: Work) -> list[PublishedCell]:
+    """Return every published cell with the ratios of each mechanism."""
+    told = []
     for (law, epsilon, people), best in published().items():
         if work.quick and people > 10_000:
             continue
-        trials, row = work.trials(PUBLISHED_TRIALS[people], 2), []
-        for name, found in ratios.items():
+        trials, ratios = work.trials(PUBLISHED_TRIALS[people], 2), {}
+        for name in PUBLISHED_MECHANISMS:
             oracle = ORACLES[name](1000, epsilon)
             cell = measure(oracle, truth(LAWS[law], 1000), people, trials, ("auto",))
-            found.append(cell.mean["auto"] / best)
-            row.append((found[-1], cell.stderr["auto"] / best))
-        told.append(((law, epsilon, people), best, *row))
-    return ratios, told
+            ratios[name] = cell.mean["auto"] / best, cell.stderr["auto"] / best
+        told.append(PublishedCell(law, epsilon, people, best, ratios))
+    return told
+
+
+def _below(ratios: Sequence[float]) -> str:
+    above = [f"{ratio:.2f}" for ratio in sorted(ratios) if ratio >= 1]
+    told = f" (the others {', '.join(above)})" if above else ""
+    return f"{len(ratios) - len(above)} of {len(ratios)} cells below it{told}"
 
 
 def simultaneous(work: Work) -> list[Verdict]:

@@ -193,9 +193,7 @@ def test_every_number_that_differs_has_an_explanation(found: Paper) -> None:
     assert silent == []
     number = counts(verdicts)
     assert number["without explanation"] == 0
-    assert number["published"] == (
-        number["as printed"] + number["re-read"] + number["unexplained"]
-    )
+    assert number["published"] == (number["as printed"] + number["re-read"] + number["unexplained"])
     for claim in (v.claim for v in verdicts if v.claim.explanation):
         assert len(claim.explanation.removeprefix(UNRESOLVED).split()) >= 6, claim.name
 

@@ -155,8 +155,9 @@ def formula_sentence(verdicts: Sequence[Verdict]) -> str:
     if not total:
         return ""
     return (
-        f"{total} values of its formulas, at parameters chosen here, are compared with enumeration: "
-        f"{equal} are exact, {total - equal} are upper bounds. They are no published numbers."
+        f"{total} values of its formulas, at parameters chosen here, are compared with "
+        f"enumeration: {equal} are exact, {total - equal} are upper bounds. They are no published "
+        "numbers."
     )
 
 

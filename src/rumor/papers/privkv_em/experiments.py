@@ -249,10 +249,10 @@ def claims() -> Sequence[Claim]:
         ),
         ("means, average of the sets, epsilon 5", ("average", "m"), ("average", "m")),
     )
-    for what, place, printed in noisy:
+    for what, read, other in noisy:
         why = explained("Text", what, "")
         made.append(
-            Claim("Text", what, "", text[what], *place, TRIALS, explanation=why, printed=printed)
+            Claim("Text", what, "", text[what], *read, TRIALS, explanation=why, printed=other)
         )
     return made
 
