@@ -403,7 +403,7 @@ def test_a_person_is_asked_the_same_questions_in_every_file(capsys: Outputs) -> 
 
 
 def test_groups_of_the_contract_are_those_of_the_chosen_row(capsys: Outputs) -> None:
-    Path("c.toml").write_text(HEAD + 'groups = {country = ["DE"]}\n' + PAGE)
+    Path("c.toml").write_text(HEAD + 'groups = {country = ["DE", "other"]}\n' + PAGE)
     for each, wanted in (
         (
             "first",
