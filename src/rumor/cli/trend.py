@@ -16,7 +16,7 @@ from rumor.cli.options import (
     opt_count,
     option,
 )
-from rumor.core.errors import InputError, format_value
+from rumor.core.errors import InputError
 from rumor.core.exact import CONFIDENCE
 
 if TYPE_CHECKING:
@@ -50,9 +50,8 @@ class WatchOptions:
         found = {"horizon": self.horizon, "false_alarms": self.false_alarms}
         named = {name: value for name, value in found.items() if value is not None}
         if named and not self.watch:
-            raise InputError(
-                f"--horizon and --false-alarms need --watch; got {format_value(named)}"
-            )
+            got = " and ".join("--" + name.replace("_", "-") for name in named)
+            raise InputError(f"--horizon and --false-alarms need --watch; got {got} alone")
         return named
 
 

@@ -132,7 +132,6 @@ class Trend(Tabular):
     def extra_fields(self, view: View) -> dict[str, object]:
         return {
             "periods": list(self.periods),
-            "looks": "one",
             "changes": [
                 {
                     "quantity": self.quantities[i],

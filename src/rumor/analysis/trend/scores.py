@@ -90,9 +90,10 @@ def exact_scores(samples: Sequence[Sample], rough: Scores, columns: Rows) -> Sco
     few = (variance < _SMALL) & (variance > 0) & (others > 0) & whole
     low, high = some.low.copy(), some.low.copy()
     cells = counts[few], (past + counts)[few], trials[few], others[few]
-    low[few] = np.maximum(-_deviate(hypergeometric_tail(*cells)), -_FURTHEST)
     fewer = (trials - counts)[few], (all_trials - past - counts)[few], trials[few], others[few]
-    high[few] = np.minimum(_deviate(hypergeometric_tail(*fewer)), _FURTHEST)
+    below, above = -_deviate(hypergeometric_tail(*cells)), _deviate(hypergeometric_tail(*fewer))
+    low[few] = np.maximum(below, np.minimum(above, -_FURTHEST))
+    high[few] = np.minimum(above, np.maximum(below, _FURTHEST))
     never = (variance == 0) & (others > 0) & whole  # all reports alike so far: nothing is learned
     low[never], high[never] = 0.0, 0.0
     return Scores(low, high, some.precision)

@@ -212,9 +212,10 @@ class Watch(Tabular):
         if self.tested.any():
             hidden = rows_left_out(len(self.values) - len(order), "less significant value")
             blocks.append("\n".join([self._rows(order, asked), *hidden]))
-        span = f" from {self.periods[0]} to {self.periods[-1]}" if len(self.periods) > 1 else ""
+        count = len(self.periods)
+        span = f"s from {self.periods[0]} to {self.periods[-1]}" if count > 1 else ""
         facts = [
-            f"{len(self.periods)} {self.every}s{span}; {self.reports:,} reports, "
+            f"{count:,} {self.every}{span}; {self.reports:,} reports, "
             f"epsilon {self.epsilon:.4g} per report",
             *self._remarks(asked),
         ]
