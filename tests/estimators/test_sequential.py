@@ -9,6 +9,7 @@ import pytest
 from scipy import integrate, stats
 
 from rumor.analysis.trend.scores import exact_scores, hypergeometric_tail, standardised
+from rumor.core.reports import Mask
 from rumor.core.types import Rows, Vector
 from rumor.estimators.groups import Sample
 from rumor.estimators.sequential import (
@@ -105,7 +106,7 @@ def test_alarms_are_rare_and_changes_are_found() -> None:
     rng, weeks = np.random.default_rng(3), 52
     weights = flat_weights(np.ones(weeks - 1), weeks)
 
-    def looked(seen: Vector) -> Vector:
+    def looked(seen: Vector) -> Mask:
         scores = standardised(normal(seen), [1] * weeks).scores
         return ChangeEvidence(scores, weights).log_by_look() >= math.log(20)
 
