@@ -15,8 +15,6 @@ from __future__ import annotations
 
 import difflib
 import glob
-import re
-import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -28,6 +26,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from rumor.core.columns import normalized_name
 from rumor.core.errors import AnswerError, InputError
 from rumor.core.files import PathLike
 from rumor.core.option_sets import MARK
@@ -79,7 +78,7 @@ class MissingAnswerRule:
         before = 0
         for batch in batches:
             columns = [_without_dictionary(batch.column(i)) for i in range(answers)]
-            masks = [_is_missing(column, blank) for column in columns]
+            masks = [missing_cells(column, blank) for column in columns]
             some = np.logical_or.reduce(masks)
             if self.rule == ERROR and some.any():
                 row = int(np.argmax(some))
@@ -135,8 +134,9 @@ def _without_dictionary(column: pa.Array) -> pa.Array:
     return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
 
 
-def _is_missing(column: pa.Array, blank: bool) -> NDArray[np.bool_]:
-    """Return which cells of `column` hold no answer."""
+def missing_cells(column: pa.Array, blank: bool) -> NDArray[np.bool_]:
+    """Return which cells of `column` hold no answer; an empty text holds none if `blank` is set."""
+    column = _without_dictionary(column)
     nothing = column.is_null(nan_is_null=True)
     if blank and _is_text(column.type):
         empty = pc.equal(pc.utf8_length(pc.utf8_trim_whitespace(column)), 0)
@@ -296,11 +296,6 @@ def _matching_files(path: PathLike) -> list[str]:
             raise InputError(f"a pattern must match some files; got none for {str(place)!r}")
         return matching
     return [str(place)]
-
-
-def normalized_name(name: str) -> str:
-    """Return a column name with case, width and separators normalised, to find similar names."""
-    return re.sub(r"[-_.\s]+", "-", unicodedata.normalize("NFKC", name).casefold().strip())
 
 
 @dataclass(frozen=True)
