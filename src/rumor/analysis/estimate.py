@@ -16,6 +16,7 @@ from typing import Any, TypedDict, Unpack
 from rumor.analysis.counting import Totals, leave_out_repeated, summarize
 from rumor.analysis.engines.base import Engine, QuestionSource, Stratum
 from rumor.analysis.engines.kept import KeptReports
+from rumor.analysis.grouping import named_columns
 from rumor.analysis.sources import ParquetSource
 from rumor.contract.collection import Collection, Question
 from rumor.contract.sampling import check_asked_together
@@ -311,7 +312,8 @@ def count(
     """Count one question's reports, stratum by stratum; see `analyse`."""
     asked = None if question is None else collection.question(question)
     if by is not None:
-        check_asked_together(collection.ask, [each.id for each in collection.questions], by)
+        for name in named_columns(by):
+            check_asked_together(collection.ask, [each.id for each in collection.questions], name)
     if isinstance(engine, str):
         checked_engine(engine)
     with ExitStack() as stack:

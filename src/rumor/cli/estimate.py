@@ -134,7 +134,11 @@ class CountedRows:
         default=False,
     )
 
-    by: str | None = opt("--by COLUMN", "Estimate each group of a public column separately.")
+    by: str | None = opt(
+        "--by COLUMN",
+        "Estimate each group separately: of a public column, of day, week or month, or of several "
+        "with commas between them (week,country).",
+    )
     weights: str | None = opt(
         "--weights FILE",
         "Post-stratify to a population: a CSV file of groups and their sizes.",
