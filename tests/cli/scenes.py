@@ -357,7 +357,7 @@ def _moving(held: Collaborators) -> None:
     for name in ("export_collection", "import_collection"):
         held.stand(f"rumor.collector.backup:{name}", done)
     held.stand("rumor.collector.reports_import:import_reports", done)
-    held.stand("rumor.collector.reports_import:strata_of", ["country"])
+    held.stand("rumor.collector.reports_import:lost_columns", ["country"])
 
 
 def _advancing(held: Collaborators) -> None:

@@ -68,7 +68,8 @@ def import_(
     whole or not at all, and collectors of the store may run meanwhile.
 
     With --collection, reports files (.parquet, or a folder of them) become the reports of that
-    collection, which the store must not have yet. Their ids, days and groups stay; kept columns do not.
+    collection, which the store must not have yet. Their ids, days and groups stay; kept columns do
+    not.
 
     \b
     Example:

@@ -24,6 +24,7 @@ appears whole or not at all; a running collector need not be stopped for it. `ea
 from __future__ import annotations
 
 import datetime
+import itertools
 import json
 import os
 import shutil
@@ -47,6 +48,7 @@ from rumor.collector.store.base import (
     StoreReader,
     Strata,
     stored_name,
+    strata_of,
 )
 from rumor.contract.collection import Collection, Question
 from rumor.contract.groups import Groups
@@ -111,8 +113,8 @@ def export_collection(store: Store, digest: str, folder: PathLike) -> ExportResu
 def _export_question(
     store: StoreReader, entry: StoredCollection, question: Question, folder: Path
 ) -> tuple[int, int]:
-    # The mark is that of the snapshot, whichever stratum is read.
-    mark, _ = store.day_summaries(entry, question.id, _first_strata(entry.collection))
+    # The mark is that of the snapshot, whatever is read beside it.
+    mark, _ = store.day_summaries(entry, question.id)
     exported = 0
     with ExitStack() as stack:
         writer: ReportWriter | None = None
@@ -133,19 +135,10 @@ def _export_question(
             )
             exported += len(part.ids)
     total = 0
-    for stratum in _strata_of(entry.collection):
+    for stratum in strata_of(entry.collection):
         counted = _counted_folder(folder, question, stratum)
         total += _export_counted(store, entry, question, stratum, counted)
     return exported, total
-
-
-def _strata_of(collection: Collection) -> Sequence[int | None]:
-    """Return the strata of a collection, or None alone without groups."""
-    return (None,) if collection.groups is None else range(collection.groups.strata)
-
-
-def _first_strata(collection: Collection) -> Strata:
-    return None if collection.groups is None else (0,)
 
 
 def _counted_folder(folder: Path, question: Question, stratum: int | None) -> Path:
@@ -172,17 +165,17 @@ def _export_counted(
     """Write the counts of a question, or of a stratum that has any; return their reports."""
     strata = None if stratum is None else (stratum,)
     _, days = store.day_summaries(entry, question.id, strata)
-    ids = store.spent_ids(entry, question.id, strata)
-    spent = b"".join(each.tobytes() for each in ids) if stratum is not None else None
+    spent = store.spent_ids(entry, question.id, strata)
+    some = next(spent, None)
     dropped = store.dropped_reports(entry, question.id, strata)
-    if stratum is not None and not (days or spent or dropped):
+    if stratum is not None and not days and some is None and dropped is None:
         return 0
     counted.mkdir(parents=True)
     for day, summary in days.items():
         summary.save(counted / f"{day.isoformat()}.summary")
     with (counted / "ids.bin").open("wb") as file:
-        for each in ids if spent is None else [spent]:
-            file.write(each)
+        for ids in itertools.chain([] if some is None else [some], spent):
+            file.write(ids.tobytes())
         file.flush()
         os.fsync(file.fileno())
     _export_merged(store, entry, question, strata, counted)
@@ -230,7 +223,7 @@ def import_collection(store: Store, folder: PathLike) -> ExportResult:
             source, collection, question, stratum
         )
         for question in collection.questions
-        for stratum in _strata_of(collection)
+        for stratum in strata_of(collection)
     }
     contents = {name: each.contents() for name, each in found.items()}
     store.restore(collection, contents, open=bool(state.get("open", True)))
@@ -264,8 +257,8 @@ class _QuestionFolder:
                 )
             days[datetime.date.fromisoformat(path.stem)] = summary
         # The files hold all strata: they are read with the first.
-        which = "day=*/*.parquet" if not stratum else ""
-        paths = sorted((folder / f"question={question.id}").glob(which)) if which else []
+        place = folder / f"question={question.id}"
+        paths = [] if stratum else sorted(place.glob("day=*/*.parquet"))
         files = [ReportFile.open(path) for path in paths]
         for file in files:
             file.require(collection, question)
@@ -320,7 +313,7 @@ def _read_early(path: Path) -> dict[bytes, int]:
     return {row[:ID_BYTES]: int.from_bytes(row[ID_BYTES:], "little") for row in rows}
 
 
-def stored_in(files: Sequence[ReportFile], groups: Groups | None) -> Iterator[StoredReports]:
+def stored_in(files: Sequence[ReportFile], groups: Groups | None = None) -> Iterator[StoredReports]:
     """Yield the reports of files, each part of one day and, with `groups`, of one stratum."""
     names = () if groups is None else groups.names
     for file in files:
@@ -344,9 +337,8 @@ def _by_stratum(
         return
     columns = [rows.column(name).to_pylist() for name in groups.names]
     cells = list(zip(*columns, strict=True))
-    known = {
-        cell: groups.stratum(dict(zip(groups.names, cell, strict=True))) for cell in set(cells)
-    }
+    named = {cell: dict(zip(groups.names, cell, strict=True)) for cell in set(cells)}
+    known = {cell: groups.stratum(given) for cell, given in named.items()}
     strata = np.array([known[cell] for cell in cells], dtype=np.int64)
     for stratum in np.unique(strata).tolist():
         yield stratum, rows.filter(pa.array(strata == stratum))

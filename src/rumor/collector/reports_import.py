@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 
 from rumor.collector.backup import ExportResult, stored_in
-from rumor.collector.store.base import QuestionContents, Store, stored_name, stored_questions
+from rumor.collector.store.base import QuestionContents, Store, stored_name, strata_of
 from rumor.contract.collection import Collection, Question
 from rumor.contract.report_file import RESERVED_COLUMNS, ReportFile, find_files, group_names
 from rumor.core.errors import InputError
@@ -37,14 +37,14 @@ def import_reports(store: Store, path: PathLike, collection: Collection) -> Expo
         of[asked.id].append(file)
     contents: dict[str, QuestionContents] = {}
     for question in collection.questions:
-        for name, days in _counted(collection, question, of[question.id]).items():
-            contents[name] = QuestionContents(iter(()), iter(()), days)
-        first = next(
-            name for name, each in stored_questions(collection).items() if each == question
-        )
+        days = _counted(collection, question, of[question.id])
         held = stored_in(of[question.id], collection.groups)
-        days = contents[first].days if first in contents else {}
-        contents[first] = QuestionContents(held, iter(()), days)
+        for stratum in strata_of(collection):
+            name = stored_name(question.id, stratum)
+            # The files hold all strata: they are read with the first.
+            contents[name] = QuestionContents(
+                iter(()) if stratum else held, iter(()), days.get(name, {})
+            )
     store.restore(collection, contents, open=True)
     reports = sum(file.footer.num_rows for file in files)
     return ExportResult(collection, reports, reports)
