@@ -120,6 +120,19 @@ def stratum_of(collection: Collection, given: Mapping[str, object]) -> int | Non
     return None
 
 
+def read_groups(texts: Sequence[str]) -> dict[str, str]:
+    """Return groups by name from `texts` NAME=GROUP."""
+    found: dict[str, str] = {}
+    for text in texts:
+        name, equals, group = text.partition("=")
+        if not equals:
+            raise InputError(f"a group must be NAME=GROUP; got {format_value(text)}")
+        if name in found:
+            raise InputError(f"a group must be said once for each name; got {name!r} twice")
+        found[name] = group
+    return found
+
+
 def known_group(labels: Sequence[str], value: object) -> str:
     """Return `value` as one of `labels`, or "other"."""
     text = OTHER if value is None else unicodedata.normalize("NFC", str(value))

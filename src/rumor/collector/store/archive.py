@@ -77,11 +77,11 @@ def reports(
 
 
 def _by(rows: Iterable[Row]) -> list[tuple[Any, list[Row]]]:
-    """Return the rest of `rows` by their first field, in its order."""
+    """Return the rest of `rows` by their first field, as it comes first."""
     found: dict[Any, list[Row]] = {}
     for first, *rest in rows:
         found.setdefault(first, []).append(tuple(rest))
-    return sorted(found.items())
+    return list(found.items())
 
 
 def newest_reports(
