@@ -152,9 +152,8 @@ def answer(
 def _in_the_clear(collection: Collection, stratum: int) -> str:
     """Return what is sent in the clear, and this person's groups among it."""
     assert collection.groups is not None
-    mine = ", ".join(
-        f"{name} {each}" for name, each in collection.groups.of_stratum(stratum).items()
-    )
+    groups = collection.groups.of_stratum(stratum)
+    mine = ", ".join(f"{name} {group}" for name, group in groups.items())
     return f"{collection.groups.in_words()}. Yours: {mine}."
 
 
