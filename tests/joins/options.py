@@ -53,6 +53,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         "--counts",
         "--linked",
         "--on",
+        "--earlier",
         "--share",
     ),
     "compare": ("--against", "--other"),
