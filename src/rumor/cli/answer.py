@@ -82,7 +82,7 @@ def answer(
     Where a collection asks each person some of its questions, or on one of many days, this
     machine draws them at first and keeps them: only these are asked, on that day.
 
-    Groups of the collection (--group country=DE) are sent in the clear beside every report.
+    Groups of the collection (--group country=DE) are sent in the clear with every report.
 
     Pairs of a key and a number are typed KEY:NUMBER, with commas between them. A number
     outside its range is replaced by the nearest end, with a note.

@@ -106,7 +106,7 @@ class Groups:
     def in_words(self) -> str:
         """Say what is sent in the clear, in a sentence for respondents."""
         said = "; ".join(f"{name} ({', '.join(labels)})" for name, labels in self.columns)
-        return f"Sent in the clear beside every report, without noise: {said}"
+        return f"Sent in the clear with every report, without noise: {said}"
 
 
 def stratum_of(collection: Collection, given: Mapping[str, object]) -> int | None:
