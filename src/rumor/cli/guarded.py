@@ -14,7 +14,6 @@ from typing import IO, Any
 
 from rumor.core.plain_text import visible
 
-
 # What tables draw, for a terminal whose encoding lacks it.
 _PLAINLY = str.maketrans({**dict.fromkeys("█▉▊▋▌", "#"), **dict.fromkeys("▍▎▏"), "…": "..."})
 
