@@ -28,7 +28,7 @@ class GuardedStream:
         """Write `text` with every control character in it replaced, and bars that can be shown."""
         shown = visible(text)
         try:
-            shown.encode(self.unguarded.encoding or "utf-8")
+            shown.encode(getattr(self.unguarded, "encoding", None) or "utf-8")
         except UnicodeEncodeError:
             shown = shown.translate(_PLAINLY)
         return self.unguarded.write(shown)
