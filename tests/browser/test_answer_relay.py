@@ -16,9 +16,9 @@ from tests.relay.test_devices import delivered
 from tests.relay.tools import running
 
 SAID = {
-    "en": "which cannot open them and passes them on in groups of at least 5",
-    "ja": "5 件以上集まるとまとめて渡します",
-    "zh": "每次至少凑够 5 份才一并转交",
+    "en": "which cannot open them and forwards them in batches of at least 5",
+    "ja": "5件以上集まるとまとめて渡します",
+    "zh": "每次至少凑够5份才一并转交",
 }
 
 

@@ -157,7 +157,7 @@ export class RumorQuestion extends HTMLElement {
     const title = h("h2", { class: "title", part: "title", id: "title", tabindex: "-1", dir: "auto" }, question.text || question.id);
     const said = h("p", { class: "status", part: "status", role: "status", tabindex: "-1" }, status);
     const place = h("div", { class: "action", part: "action" });
-    const body = { open: () => this.#asking(place), drawn: () => this.#drawn(place), sent: () => this.#sent(place), full: () => h("p", { class: "soft" }, fullSentence(card, words)), away: () => null }[state]();
+    const body = { open: () => this.#asking(place), drawn: () => this.#drawn(place), sent: () => this.#sent(place), full: () => h("p", { class: "soft" }, fullSentence(card, words, this.#known.withdrawable)), away: () => null }[state]();
     this.#put(words, title, state === "full" ? null : notices, body, h("div", { role: "alert" }), said, place, this.#spent());
   }
 
