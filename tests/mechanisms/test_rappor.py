@@ -255,6 +255,14 @@ def test_named_constructors_are_the_variants() -> None:
     assert (full.noise.f, full.noise.p, full.noise.q) == (0.5, 0.5, 0.75)
     basic = rumor.Rappor.basic(labels=["male", "female"])
     assert basic.epsilon == pytest.approx(rappor(1, 0.5, 0.5, 0.75).epsilon, rel=1e-15)
+    simulated = rumor.Rappor.basic_one_time(labels=1000, p=0.5, q=0.75)
+    assert simulated.parameters() == rumor.Rappor.basic(labels=1000, f=0).parameters()
+    assert simulated.epsilon == pytest.approx(math.log(3), rel=1e-15)
+    none = rumor.Rappor.basic_one_time(labels=1000, f=0, p=0.5, q=0.75)
+    assert none.parameters() == simulated.parameters()
+    for f, p, q in ((None, None, None), (0.5, 0.5, 0.75), (None, 0.5, None), (0.5, None, 0.75)):
+        with pytest.raises(rumor.InputError, match="needs f, or p and q; got f"):
+            rumor.Rappor.basic_one_time(labels=2, f=f, p=p, q=q)
     once = rumor.Rappor.basic_one_time(labels=1000, f=0.5)
     assert once.epsilon == pytest.approx(2 * math.log(3), rel=1e-15)
     assert once.width == 125

@@ -160,13 +160,28 @@ class Rappor(PermanentBits):
         return BasicRappor(domain=labels, f=f, p=p, q=q)
 
     @staticmethod
-    def basic_one_time(*, labels: int | Sequence[str], f: float) -> BasicRappor:
-        """Return basic RAPPOR whose bits are randomised once, by
-        the permanent response, and sent.
+    def basic_one_time(
+        *,
+        labels: int | Sequence[str],
+        f: float | None = None,
+        p: float | None = None,
+        q: float | None = None,
+    ) -> BasicRappor:
+        """Return basic RAPPOR whose bits are randomised once, and sent.
+
+        `f` is the noise of the permanent response, as the paper defines it; `p` and `q` are that of
+        the instantaneous one, as simulations have it (f = 0).
         """
         from rumor.mechanisms.rappor.basic import BasicRappor
 
-        return BasicRappor(domain=labels, f=f, p=0, q=1)
+        if f is not None and p is None and q is None:
+            return BasicRappor(domain=labels, f=f, p=0, q=1)
+        if f in (None, 0) and p is not None and q is not None:
+            return BasicRappor(domain=labels, f=0, p=p, q=q)
+        raise InputError(
+            "basic one-time RAPPOR needs f, or p and q; got "
+            f"f {format_value(f)}, p {format_value(p)} and q {format_value(q)}"
+        )
 
     def parameters(self) -> dict[str, Json]:
         """Return the shape of the filter, its key in hexadecimal, and the thresholds."""
