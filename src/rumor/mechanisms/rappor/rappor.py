@@ -214,6 +214,7 @@ class Rappor(PermanentBits):
             cls(bits=4, hashes=2, cohorts=3, f=0.5, p=0.25, q=0.75, key=b"laws"),
             cls(bits=4, hashes=3, cohorts=2, f=0.25, p=0, q=1, key=b"laws"),
             cls(bits=8, hashes=2, cohorts=1, f=0, p=0.4, q=0.6, key=b"laws"),
+            cls(bits=5, hashes=2, cohorts=2, f=0.5, p=0.5, q=0.75, key=b"laws"),
         ]
 
     def inputs(self) -> Sequence[object]:
