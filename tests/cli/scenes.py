@@ -859,9 +859,13 @@ SCENES: dict[str, Scene] = {
             "--weights": "weights.csv",
             "--share": "news --share mail",
             "--save-summary": "s.rumor",
+            "--looks": "any",
         },
         _estimating,
         "-q homepage",
+    ),
+    "estimate watched": Scene(
+        "estimate", _PAIR, {"--users": "50000"}, _estimating, "-q homepage --looks any"
     ),
     "estimate weighted": Scene(
         "estimate",

@@ -17,10 +17,11 @@ from rumor.cli.options import (
     Top,
     argument,
     opt,
+    opt_count,
     option,
 )
 from rumor.core.errors import InputError
-from rumor.core.exact import CONFIDENCE
+from rumor.core.exact import CONFIDENCE, PLANNED
 
 if TYPE_CHECKING:
     from rumor.analysis.estimate import Analysis
@@ -159,6 +160,32 @@ class IntervalOptions:
 
 
 @dataclass(frozen=True)
+class LookOptions:
+    """Options for how often the reports are read."""
+
+    looks: str = opt(
+        "--looks one|any",
+        "one: intervals are valid for one look, at a time that does not depend on the reports. "
+        "any: they hold at every look together, while reports arrive, and are longer.",
+        default="one",
+    )
+    users: int | None = opt_count(
+        "--users N",
+        f"With --looks any: the number of reports at which intervals are shortest, fixed before "
+        f"the first look (default: {PLANNED:,}).",
+        min=1,
+    )
+
+    def fields(self) -> dict[str, Any]:
+        """Return the fields of a View that are said here."""
+        if self.users is None:
+            return {"looks": self.looks}
+        if self.looks != "any":
+            raise InputError("--users is for --looks any; got it for one look")
+        return {"looks": self.looks, "users": self.users}
+
+
+@dataclass(frozen=True)
 class EstimateFiles:
     """Options for the written files."""
 
@@ -177,6 +204,7 @@ def estimate(
     how: EstimationOptions,
     rows: CountedRows,
     shown: IntervalOptions,
+    watched: LookOptions,
     share: Share = None,
     written: EstimateFiles,
     skip_invalid: SkipInvalid = False,
@@ -196,12 +224,13 @@ def estimate(
       rumor estimate examples/browser.toml reports.parquet -m em --option eta=1 --option norm=sum
       rumor estimate examples/browser.toml exported/ --engine spark --master spark://host:7077
       rumor estimate examples/browser.toml counts.csv --counts
+      rumor estimate examples/browser.toml reports/ --looks any --users 50000
       rumor estimate habits.toml smokes.parquet --linked drinks.parquet --on person
     """
     from rumor.results.view import View
 
     # Everything that can be wrong with the options is said before anything is read.
-    view = View(*vars(shown).values())
+    view = View(*vars(shown).values(), **watched.fields())
     how.options()
     keep_inputs(collection, reports, how.candidates, rows.weights, rows.linked, **vars(written))
     if written.plot is not None:

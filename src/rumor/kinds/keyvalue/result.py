@@ -30,7 +30,7 @@ from rumor.mechanisms.cap_sampling import Kept
 from rumor.results.intervals import Bounds, Tails, each_outside, share_ends
 from rumor.results.rows import Column
 from rumor.results.selection import RankedRows, both_sided_tails, split_tails
-from rumor.results.view import ROWS_SHOWN, View, ViewOptions, make_view
+from rumor.results.view import ROWS_SHOWN, View, ViewOptions
 
 if TYPE_CHECKING:
     import altair as alt
@@ -152,7 +152,7 @@ class KeyValueEstimate(RankedRows):
         """Return the most frequent keys as text; a ? marks answers that are no better than
         the prior.
         """
-        seen = make_view(view, options).on_screen()
+        seen = self.checked_view(view, options).on_screen()
         order = self.row_indices(seen)
         low, high = self.bounds(order, seen)
         mlow, mhigh = self.bounds(order, seen, "mean")

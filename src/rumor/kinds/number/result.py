@@ -18,7 +18,7 @@ from rumor.core.types import checked_target
 from rumor.core.typing import override
 from rumor.results.intervals import Intervals, critical_value
 from rumor.results.rows import Column, Tabular
-from rumor.results.view import View, ViewOptions, make_view
+from rumor.results.view import View, ViewOptions
 
 if TYPE_CHECKING:
     import altair as alt
@@ -80,7 +80,7 @@ class MeanEstimate(Tabular):
 
     def table(self, view: View | float | None = None, **options: Unpack[ViewOptions]) -> str:
         """Return the mean with its interval, as text."""
-        seen = make_view(view, options).on_screen()
+        seen = self.checked_view(view, options).on_screen()
         low, high = self.interval(seen.level, of=seen.of)
         digits = digits_for(self.stderr)
         body = [

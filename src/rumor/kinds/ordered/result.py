@@ -43,7 +43,7 @@ from rumor.mechanisms.wave.scale import Scale
 from rumor.results.intervals import critical_value
 from rumor.results.rows import Column, Tabular
 from rumor.results.shares import Share
-from rumor.results.view import View, ViewOptions, make_view
+from rumor.results.view import View, ViewOptions
 
 if TYPE_CHECKING:
     import altair as alt
@@ -359,7 +359,7 @@ class OrderedEstimate(Tabular):
 
     def table(self, view: View | float | None = None, **options: Unpack[ViewOptions]) -> str:
         """Return mean and quantiles as text; of few labels, each with its share."""
-        seen = make_view(view, options)
+        seen = self.checked_view(view, options)
         few = self.scale.labels is not None and self.scale.domain <= _LISTED
         lines = [self._shares(seen), ""] if few else []
         lines += [self._measures(seen), ""]
