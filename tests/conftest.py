@@ -6,6 +6,7 @@ import faulthandler
 import fnmatch
 import hashlib
 import os
+import sys
 from collections.abc import Iterator
 from types import SimpleNamespace
 
@@ -56,6 +57,26 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         return hashlib.shake_256(f"{item.nodeid} {next(calls)}".encode()).digest(count)
 
     randomness.os = SimpleNamespace(**{**vars(os), "urandom": urandom})  # type: ignore[assignment,attr-defined]
+
+
+# Where the collector reads the time: a test may set another, and must put it back.
+CLOCKS = (
+    ("rumor.collector.clock", "now"),
+    ("rumor.collector.store.ingest", "today"),
+    ("rumor.collector.store.withdrawal", "today"),
+    ("rumor.collector.periodic", "today"),
+    ("rumor.collector.relay.store", "today"),
+)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
+    """Fail where a test leaves the collector another time: the tests after it would live by it."""
+    yield
+    for module, name in CLOCKS:
+        if module in sys.modules:
+            whose = str(getattr(getattr(sys.modules[module], name), "__module__", None))
+            assert whose.startswith("rumor."), f"{item.nodeid} left its own {module}.{name}"
 
 
 @pytest.hookimpl(wrapper=True)

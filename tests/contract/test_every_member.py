@@ -58,12 +58,14 @@ FULL = {
     "a revision": collection(CHOICE, revision=3, previous=DIGEST, series_epsilon=12.5),
     "some questions": asked(CHOICE, OTHER, THIRD, questions=2),
     "some days": asked(CHOICE, OTHER, THIRD, questions=1, days=30, starts="2026-02-28"),
+    "groups": collection(CHOICE, groups={"country": ["DE", "FR", "other"], "os": ["x", "other"]}),
     "a relay": relayed(turn_hours=6),
     "blind tokens": issued(),
 }
 # Members that a contract may say otherwise and be one: the walk reaches each of them.
 FREE = {
-    "admission", "ask.days", "ask.questions", "ask.starts", "contact", "issuer.url", "linked",
+    "admission", "ask.days", "ask.questions", "ask.starts", "contact", "groups", "groups.country",
+    "groups.os", "issuer.url", "linked",
     "name", "previous", "questions", "questions.id", "questions.labels", "questions.parent",
     "questions.parts.id", "questions.parts.labels", "questions.period_days",
     "questions.reports_per_person", "questions.retention_days", "questions.round",

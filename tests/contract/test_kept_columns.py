@@ -74,7 +74,7 @@ def test_no_answer_to_any_question_is_published(
     )
     assert privatize("homepage", "--keep", "place", "--keep", kept) == 2
     said = capsys.readouterr().err
-    rule = "a kept column is published as it is, so it must hold no answers"
+    rule = "a public column is published as it is, so it must hold no answers"
     assert said == f"rumor: {rule}; got {kept!r}, which {why}\n"
     assert not Path("r.parquet").exists()
 

@@ -15,9 +15,10 @@ from typing import Any
 
 import pytest
 
-from rumor.contract import envelope
+from rumor.contract import envelope, report_file
 from rumor.contract.admission import read_invitation
 from rumor.contract.collection import ADMISSIONS, MEMOS, Collection
+from rumor.contract.groups import Groups
 from rumor.contract.privatize import check_day
 from rumor.contract.sampling import SamplingDesign, check_asked_together
 from rumor.contract.sender_anonymity import SenderAnonymity
@@ -112,6 +113,22 @@ def tokens(reports: int) -> Collection:
     first, second = wish["questions"]
     told = [{**first, "reports_per_person": 1}, {**second, "reports_per_person": reports - 1}]
     return Collection.resolve({**wish, "questions": told})
+
+
+LIST = ["other", "x"]
+LANDS = {"country": ["DE", "FR", "other"]}
+
+
+def grouped() -> Groups:
+    """Return the groups of a collection by country."""
+    groups = collection(groups=LANDS).groups
+    assert groups is not None
+    return groups
+
+
+def numbered(count: int) -> list[str]:
+    """Return so many groups."""
+    return ["other", *map(str, range(1, count))]
 
 
 def address(size: int) -> str:
@@ -610,6 +627,108 @@ RULES = [
         lambda v: keyed(lambda wish: {**both(wish), "home": both(wish)[v]}),
         ("home",),
         ("colour",),
+        shows=False,
+    ),
+    # Groups.
+    Rule(
+        "groups must be lists of groups by name, such as ",
+        lambda v: collection(groups=v),
+        (LANDS,),
+        ({}, [], "DE", 1),
+        shows=False,
+    ),
+    Rule(
+        "a name of groups must be 1 to 64 lower-case letters, digits and underscores, a letter "
+        "first; got ",
+        lambda v: collection(groups={v: LIST}),
+        ("a", "a_1", "a" * 64),
+        ("", "A", "_a", "1a", "a-b", "é", "a" * 65, 1),
+    ),
+    Rule(
+        "a name of groups must not be id, report, day, contract, question, which are columns",
+        lambda v: collection(groups={v: LIST}),
+        ("ids", "days"),
+        report_file.RESERVED_COLUMNS,
+        shows=False,
+    ),
+    Rule(
+        "groups are sent in the clear, so they must hold no answers; got ",
+        lambda v: collection({**CHOICE, "id": "a-b", "column": "Typed"}, groups={v: LIST}),
+        ("b", "a_b_c"),
+        ("a_b", "typed"),
+    ),
+    Rule(
+        "groups of 'a' must be a list of texts; got ",
+        lambda v: collection(groups={"a": v}),
+        (LIST, tuple(LIST)),
+        ("other", {"other": 1}, None, 2),
+    ),
+    Rule(
+        "groups of 'a': ",
+        lambda v: collection(groups={"a": ["other", v]}),
+        ("__proto__", "a,b", "é", "e\u0301"),
+        ("", "other", 1, "\x00", "\ud800"),
+        shows=False,
+    ),
+    Rule(
+        "groups of 'a' must be two or more with \"other\" among them",
+        lambda v: collection(groups={"a": v}),
+        (LIST, ["other", "x"]),
+        ([], ["other"], ["x", "y"], ["x", "Other"]),
+        shows=False,
+    ),
+    Rule(
+        "groups of 'a' must have at most 200 characters, no spaces around them; got ",
+        lambda v: collection(groups={"a": ["other", v]}),
+        ("x", "x" * 200, "x y"),
+        ("x" * 201, " x", "x "),
+        shows=False,
+    ),
+    Rule(
+        "groups must have at most 1,000 combinations; got ",
+        lambda v: collection(groups={"a": numbered(v), "b": numbered(10)}),
+        (2, 100),
+        (101,),
+        shows=False,
+    ),
+    Rule(
+        "groups cannot go with a relay",
+        lambda v: collection(groups=LANDS, **v),
+        ({},),
+        ({"relay": RELAY},),
+        shows=False,
+    ),
+    Rule(
+        "groups cannot go with blind admission",
+        lambda v: Collection.resolve({**blind_wish(), **v}),
+        ({},),
+        ({"groups": LANDS},),
+        shows=False,
+    ),
+    Rule(
+        "groups cannot go with a question in rounds; got question 'rounds' in 3 rounds",
+        lambda v: collection(v, groups=LANDS),
+        (CHOICE, MEMO),
+        (ROUNDS,),
+        shows=False,
+    ),
+    Rule(
+        "groups must be named as one of country; got ",
+        lambda v: grouped().stratum({v: "DE"}),
+        ("country",),
+        ("Country", "", "__proto__"),
+    ),
+    Rule(
+        "groups must be of a public column (country); got ",
+        lambda v: grouped().strata_of(v),
+        ("country",),
+        ("Country", "homepage"),
+    ),
+    Rule(
+        "groups must be written as contracts write it, texts in Unicode normal form C; got ",
+        lambda v: contract("groups", value={"a": ["other", v]}, of=collection(groups=LANDS)),
+        ("é",),
+        ("e\u0301",),
         shows=False,
     ),
     # Revisions.

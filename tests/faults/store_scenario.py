@@ -15,6 +15,7 @@ import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 
@@ -99,9 +100,9 @@ class Refused(Exception):  # noqa: N818 (an answer)
 
 
 def _write(store: Store, sent: Sent) -> object:
-    setattr(ingest, "today", lambda: DAYS[sent.day])  # noqa: B010 (not for others to use)
     number = store.find(sent.contract.digest).questions[sent.question]
-    (outcome,) = store.write([ReportBatch(number, sent.rows, sent.key)])
+    with mock.patch.object(ingest, "today", return_value=DAYS[sent.day]):
+        (outcome,) = store.write([ReportBatch(number, sent.rows, sent.key)])
     if not isinstance(outcome, BatchAccepted):
         raise Refused(outcome)
     return outcome

@@ -34,7 +34,7 @@ Column = Annotated[
     option(
         "--column -c NAME",
         "The column of answers (default: the question's column or id); for several questions "
-        "ID=NAME, repeatable.",
+        "ID=NAME, and for groups of the collection GROUPS=NAME, repeatable.",
     ),
 ]
 Answers = Annotated[
@@ -77,7 +77,8 @@ def privatize(
     """Turn answers into randomised reports, one row per respondent.
 
     Answers are labels where the question has labels, integers from 0 where it has none.
-    The reports come out shuffled, each with a random id; only kept columns are copied.
+    The reports come out shuffled, each with a random id; only kept columns are copied, and
+    groups of the collection, where "other" stands for whatever their lists lack.
     The file is written whole or not at all, and none is written over without --replace:
     a second run makes further reports of the same people, which cost them epsilon again.
 
@@ -109,7 +110,8 @@ def privatize(
         )
     asked = [contract.question(id) for id in dict.fromkeys(question or ())] or contract.questions
     several = some or len(asked) > 1
-    columns = _columns(column or (), asked)
+    named_groups = () if contract.groups is None else contract.groups.names
+    columns, groups = _columns(column or (), asked, named_groups)
     outs = {q.id: _named(out, q.id) if several else out for q in asked}
     for path in outs.values():
         keep_inputs(collection, table, out=path)
@@ -136,6 +138,7 @@ def privatize(
             source,
             outs,
             columns=columns,
+            groups=groups,
             keep=written.keep or (),
             day=when,
             random=None if written.seed is None else Seeded(written.seed),
@@ -178,11 +181,22 @@ def privatize(
             print(f"  {said}")
 
 
-def _columns(said: Sequence[str], asked: Sequence[Question]) -> dict[str, str]:
-    """Return the columns that options name: NAME of the only question, ID=NAME of one of them."""
+def _columns(
+    said: Sequence[str], asked: Sequence[Question], named_groups: Sequence[str]
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the columns that options name: of answers by question, and of groups by name.
+
+    NAME is that of the only question, ID=NAME of one of them, and GROUPS=NAME of groups.
+    """
     columns: dict[str, str] = {}
+    groups: dict[str, str] = {}
     for text in said:
         id, equals, name = text.partition("=")
+        if equals and id in named_groups:
+            if id in groups:
+                raise InputError(f"--column must be said once for groups; got two for {id!r}")
+            groups[id] = name
+            continue
         known = [question.id for question in asked]
         if not (equals and id in known) and len(known) > 1:
             raise InputError(
@@ -193,7 +207,7 @@ def _columns(said: Sequence[str], asked: Sequence[Question]) -> dict[str, str]:
         if id in columns:
             raise InputError(f"--column must be said once for a question; got two for {id!r}")
         columns[id] = name
-    return columns
+    return columns, groups
 
 
 def _named(out: str, id: str) -> str:

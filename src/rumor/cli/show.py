@@ -58,6 +58,7 @@ def _facts(collection: Collection) -> dict[str, object]:
         "revision": collection.revision,
         **({} if collection.ask is None else {"ask": collection.ask.contract()}),
         **({} if collection.linked is None else {"linked": list(collection.linked)}),
+        **({} if collection.groups is None else {"groups": collection.groups.contract()}),
         **({} if collection.relay is None else {"relay": collection.relay.contract()}),
         **({} if collection.relay is None else {"crowd": _crowd(collection)}),
         "epsilon_most": promise.most,
@@ -90,6 +91,8 @@ def _words(collection: Collection) -> str:
         lines.append(f"  sampling  each respondent is asked {asked}")
     if (joined := promise.linking_in_words()) is not None:
         lines.append(_aside("linked", joined))
+    if collection.groups is not None:
+        lines.append(_aside("groups", f"{collection.groups.in_words()}."))
     if collection.series_epsilon is not None:
         lines.append(
             f"  limit     no revision may cost more than epsilon {promise.ceiling:,.6g} in total"

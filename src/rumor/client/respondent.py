@@ -174,6 +174,10 @@ class Respondent(Closing):
             raise InputError(
                 f"{collection.name!r} is for invited people; give the invitation you were sent"
             )
+        if collection.groups is not None:
+            raise InputError(
+                f"a device answers no collection with groups yet; {collection.name!r} has them"
+            )
         secret = None if invitation is None else read_invitation(invitation)
         # The draw is kept by a transaction of its own, so a refused answer does not repeat it.
         self.check_assigned(collection, answers)

@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self, cast
 
+from rumor.contract.groups import Groups, checked_groups
 from rumor.contract.issuing import Issuer, checked_issuer
 from rumor.contract.linking import Linked, checked_linked
 from rumor.contract.relay import Relay, checked_relay
@@ -73,6 +74,7 @@ _DEFAULTS: Mapping[str, object] = {
     "linked": None,
     "issuer": None,
     "relay": None,
+    "groups": None,
 }
 _QUESTION_DEFAULTS: Mapping[str, object] = {"memo": MEMOS[0], "period_days": None}
 # Functions that turn members into plain data, for those that are objects.
@@ -81,6 +83,7 @@ _TO_PLAIN: Mapping[str, Callable[[Any], Json]] = {
     "linked": list,
     "issuer": Issuer.contract,
     "relay": Relay.contract,
+    "groups": Groups.contract,
 }
 _COLLECTION_KEYS = ("name", "series", "contact", "users", *_DEFAULTS, "questions")
 
@@ -165,6 +168,8 @@ class Collection:
     """The issuer of the blind tokens that admit reports, if there is one."""
     relay: Relay | None = None
     """The relay that reports pass through, unless they go to the collector directly."""
+    groups: Groups | None = None
+    """The public columns that are sent in the clear beside each report, if there are any."""
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -232,6 +237,10 @@ class Collection:
         admission = checked_choice("admission", said["admission"], ADMISSIONS)
         revision = checked_size("revision", said["revision"], 1, _MAX_REVISION)
         ask = checked_design(said["ask"], questions, resolved=resolved)
+        relay = checked_relay(said["relay"])
+        groups = checked_groups(said["groups"], questions, admission, relay)
+        if resolved:  # other parties digest the lists as they are
+            _check_exact("groups", said["groups"], None if groups is None else groups.contract())
         return cls(
             name,
             series,
@@ -244,7 +253,8 @@ class Collection:
             ask,
             checked_linked(said["linked"], questions, ask),
             checked_issuer(said["issuer"], admission, questions),
-            checked_relay(said["relay"]),
+            relay,
+            groups,
         )
 
     @classmethod
@@ -425,12 +435,17 @@ def _load_question(contract: object) -> Question:
     question = _question(id, kind, text, table, mechanism)
     said = question.contract()
     for name in kind.contract_names:  # other parties digest these as they are
-        if canonical_json(said[name]) != canonical_json(cast(Json, table[name])):
-            raise InputError(
-                f"{name} of a contract's question must be written as contracts write it, texts in "
-                f"Unicode normal form C; got {format_value(table[name])}"
-            )
+        _check_exact(f"{name} of a contract's question", table[name], said[name])
     return question
+
+
+def _check_exact(what: str, given: object, said: Json) -> None:
+    """Refuse a `given` member of a contract that is not byte for byte as contracts write it."""
+    if canonical_json(said) != canonical_json(cast(Json, given)):
+        raise InputError(
+            f"{what} must be written as contracts write it, texts in Unicode normal form C; got "
+            f"{format_value(given)}"
+        )
 
 
 def _question(

@@ -19,12 +19,15 @@ from types import MappingProxyType
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rumor.contract.collection import Collection, Question
+from rumor.contract.groups import OTHER, known_group
 from rumor.contract.report_file import write_reports
 from rumor.contract.sampling import SamplingDesign
-from rumor.core.answer_table import AnswerTable, FilteredTable, MissingAnswerRule, normalized_name
+from rumor.core.answer_table import AnswerTable, FilteredTable, MissingAnswerRule
+from rumor.core.columns import normalized_name
 from rumor.core.errors import InputError
 from rumor.core.files import PathLike
 from rumor.core.randomness import RandomSource, Stream, System
@@ -38,6 +41,7 @@ def privatize_table(
     out: PathLike,
     *,
     column: str | None = None,
+    groups: Mapping[str, str] = MappingProxyType({}),
     keep: Sequence[str] = (),
     day: datetime.date | None = None,
     random: RandomSource | None = None,
@@ -45,10 +49,12 @@ def privatize_table(
 ) -> int:
     """Write a report for every row of `table` to `out`; return the number of reports.
 
-    `column` holds the answers (by default that of the question, else its id); the columns of
-    `keep` are copied as they are and are public, so they must not say what an answer is: those that
-    answer any question of the collection are refused, and `group_sizes` tells of those that
-    tell people apart. `day` is today by default. Leave `random` out for real people.
+    `column` holds the answers (by default that of the question, else its id). A group of the
+    contract is read from the column of its name, unless `groups` names another, and whatever its
+    list lacks becomes "other". The columns of `keep` are copied as they are. Both are public, so
+    they must not say what an answer is: columns that answer any question of the collection are
+    refused, and `group_sizes` tells of those that tell people apart. `day` is today by default.
+    Leave `random` out for real people.
     """
     if table.has_all_rows and collection.ask is not None and collection.ask.questions is not None:
         raise InputError(
@@ -58,18 +64,24 @@ def privatize_table(
     kind = KINDS[question.kind]
     column = question.column if column is None else column
     answers = kind.answer_column(question.id, column, table)
-    for name in keep:
+    keep = list(dict.fromkeys(keep))
+    sources = _group_columns(collection, groups)
+    _check_kept(keep, sources)
+    for name in (*keep, *sources.values()):
         table.require(name)
-    _check_public(collection, question.id if answers is None else answers, keep)
-    strata = pa.schema([_public_field(table.schema.field(name)) for name in dict.fromkeys(keep)])
+    public = list(dict.fromkeys([*keep, *sources.values()]))
+    _check_public(collection, question.id if answers is None else answers, public)
+    strata = pa.schema([_public_field(table.schema.field(name)) for name in keep])
     day = datetime.datetime.now(datetime.UTC).date() if day is None else day
     with write_reports(out, collection, question, strata=strata, random=random) as writer:
-        people = kind.read(question.id, question.mechanism, table, column, strata.names)
+        people = kind.read(question.id, question.mechanism, table, column, public)
         mechanism = question.mechanism.without_labels()
         for values, batch in people:
             with table.locate_errors(answers, writer.reports):
                 reports = mechanism.privatize(values, random=random)
-            kept = {} if batch is None else {n: batch.column(n) for n in strata.names}
+            kept = {} if batch is None else {name: batch.column(name) for name in keep}
+            if batch is not None:
+                kept |= _grouped(collection, {n: batch.column(s) for n, s in sources.items()})
             writer.write(reports, day, kept)
             if on_progress is not None:
                 on_progress(writer.reports)
@@ -77,6 +89,43 @@ def privatize_table(
         if writer.reports == 0 and table.has_all_rows:
             raise InputError(f"{table.path}: a table must hold at least one answer; got none")
     return writer.reports
+
+
+def _group_columns(collection: Collection, groups: Mapping[str, str]) -> dict[str, str]:
+    """Return the column of the table that holds each group of the contract, by its name."""
+    names = () if collection.groups is None else collection.groups.names
+    for name in groups:
+        if name not in names:
+            raise InputError(
+                f"groups must be those of the collection ({', '.join(names) or 'it has none'}); "
+                f"got {name!r}"
+            )
+    return {name: groups.get(name, name) for name in names}
+
+
+def _check_kept(keep: Sequence[str], sources: Mapping[str, str]) -> None:
+    """Refuse to keep a column that the contract sends as groups already."""
+    for name in keep:
+        if name in sources:
+            raise InputError(
+                f"a group of the collection is in the reports anyway, as its list has it; got "
+                f"{name!r} as a kept column too"
+            )
+
+
+def _grouped(collection: Collection, columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
+    """Return `columns` of a table with the groups of the contract in place of their cells."""
+    if collection.groups is None:
+        return {}
+    found = {}
+    for name, labels in collection.groups.columns:
+        cells = columns[name]
+        coded = cells if isinstance(cells, pa.DictionaryArray) else cells.dictionary_encode()
+        named = [known_group(labels, value) for value in coded.dictionary.to_pylist()]
+        groups = pa.array([*named, OTHER], pa.string())
+        places = pc.fill_null(coded.indices.cast(pa.int64()), len(named))
+        found[name] = groups.take(places)
+    return found
 
 
 def _check_public(collection: Collection, answers: str, keep: Sequence[str]) -> None:
@@ -92,7 +141,7 @@ def _check_public(collection: Collection, answers: str, keep: Sequence[str]) -> 
     for name in keep:
         if normalized_name(name) in private:
             raise InputError(
-                f"a kept column is published as it is, so it must hold no answers; "
+                f"a public column is published as it is, so it must hold no answers; "
                 f"got {name!r}, which {private[normalized_name(name)]}"
             )
 
@@ -147,6 +196,7 @@ def privatize_questions(
     outs: Mapping[str, PathLike],
     *,
     columns: Mapping[str, str] = MappingProxyType({}),
+    groups: Mapping[str, str] = MappingProxyType({}),
     keep: Sequence[str] = (),
     day: datetime.date | None = None,
     random: RandomSource | None = None,
@@ -154,7 +204,8 @@ def privatize_questions(
 ) -> dict[str, PrivatizedQuestion]:
     """Write a file of reports for every question that has a path in `outs`.
 
-    Answers are in the question's column or that of its id, unless `columns` has another. Where the
+    Answers are in the question's column or that of its id, unless `columns` has another, and groups
+    of the contract in the columns of their names, unless `groups` has others. Where the
     collection asks each person some of its questions, all of them must be there. All files are
     written, or none is left. Returns how many reports each has, and how many answers were missing.
     """
@@ -176,6 +227,7 @@ def privatize_questions(
                 rows if drawn is None else FilteredTable.select_rows(rows, drawn[question.id]),
                 outs[question.id],
                 column=columns.get(question.id),
+                groups=groups,
                 keep=keep,
                 day=day,
                 random=random,

@@ -1,11 +1,11 @@
 """Reports files: Parquet, one question to a file.
 
 Columns: `id` (16 random bytes, which name a report and nobody), `report` (the bytes of the
-report, fixed width), `day` (a date), then any public columns (country, version, ...) that
-were kept. The schema's metadata holds the format version, the digest of the contract and the
-question's id. The columns `contract` and `question` repeat digest and id in every row: readers of
-tables (Spark, a warehouse) lose the metadata and keep the columns. Older files without these two
-columns are read as well.
+report, fixed width), `day` (a date), then any public columns (country, version, ...): the
+groups of the contract, as texts, and others that were kept. The schema's metadata holds the format
+version, the digest of the contract and the question's id. The columns `contract` and `question`
+repeat digest and id in every row: readers of tables (Spark, a warehouse) lose the metadata and keep
+the columns. Older files without these two columns are read as well.
 
 A file is written in row groups of bounded size, and each row group is sorted by its random
 ids: the order of the rows says nothing about the order of the people they came from, so a
@@ -56,8 +56,14 @@ def group_rows(width: int) -> int:
     return max(1024, min(_MAX_GROUP_ROWS, _GROUP_BYTES // (width + ID_BYTES + 4)))
 
 
+def group_names(collection: Collection) -> tuple[str, ...]:
+    """Return the names of the public columns that the contract of `collection` has."""
+    return () if collection.groups is None else collection.groups.names
+
+
 def file_schema(collection: Collection, question: Question, strata: pa.Schema) -> pa.Schema:
-    """Return the columns and the metadata of a reports file with these `strata`."""
+    """Return the columns and the metadata of a reports file with these `strata` and all groups."""
+    groups = [pa.field(name, pa.string(), nullable=False) for name in group_names(collection)]
     for name in strata.names:
         if name in RESERVED_COLUMNS:
             raise InputError(
@@ -68,6 +74,7 @@ def file_schema(collection: Collection, question: Question, strata: pa.Schema) -
         pa.field("id", pa.binary(ID_BYTES), nullable=False),
         pa.field("report", pa.binary(question.mechanism.width), nullable=False),
         pa.field("day", pa.date32(), nullable=False),
+        *groups,
         *strata,
         *(pa.field(name, _CONSTANT, nullable=False) for name in PROVENANCE_COLUMNS),
     ]
@@ -244,6 +251,13 @@ class ReportFile:
                 f"{self.path}: the column id must hold {ID_BYTES} bytes in each row; "
                 f"got {self.schema.field('id').type}"
             )
+        for name in group_names(collection):
+            held = self.schema.field(name).type if name in self.schema.names else None
+            if held is None or not (pa.types.is_string(held) or pa.types.is_dictionary(held)):
+                raise InputError(
+                    f"{self.path}: the column {name} must hold the collection's groups as texts; "
+                    f"got {'none' if held is None else held}"
+                )
         if self.schema.field("day").type != pa.date32():
             raise InputError(
                 f"{self.path}: the column day must hold dates; got {self.schema.field('day').type}"

@@ -15,8 +15,6 @@ from __future__ import annotations
 
 import difflib
 import glob
-import re
-import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -28,6 +26,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from rumor.core.columns import normalized_name
 from rumor.core.errors import AnswerError, InputError
 from rumor.core.files import PathLike
 from rumor.core.option_sets import MARK
@@ -296,11 +295,6 @@ def _matching_files(path: PathLike) -> list[str]:
             raise InputError(f"a pattern must match some files; got none for {str(place)!r}")
         return matching
     return [str(place)]
-
-
-def normalized_name(name: str) -> str:
-    """Return a column name with case, width and separators normalised, to find similar names."""
-    return re.sub(r"[-_.\s]+", "-", unicodedata.normalize("NFKC", name).casefold().strip())
 
 
 @dataclass(frozen=True)

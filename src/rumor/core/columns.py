@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -15,6 +16,11 @@ from rumor.core.checks import checked_size
 from rumor.core.errors import AnswerError, InputError, format_value, type_in_words
 from rumor.core.plain_text import no_text
 from rumor.core.types import Codes
+
+
+def normalized_name(name: str) -> str:
+    """Return a column name with case, width and separators normalised, to find similar names."""
+    return re.sub(r"[-_.\s]+", "-", unicodedata.normalize("NFKC", name).casefold().strip())
 
 
 def checked_labels(labels: Sequence[object]) -> tuple[str, ...]:

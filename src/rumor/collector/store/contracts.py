@@ -28,6 +28,10 @@ def register(database: Database, collection: Collection, *, revise: bool) -> Sto
                 )
             _check_keys(read_collections(database, run), collection)
             collection.check_batch_size()
+            if collection.groups is not None:
+                raise InputError(
+                    f"a store takes no collection with groups yet; {collection.name!r} has them"
+                )
             add_collection(run, collection)
     return find(database, collection.digest)
 

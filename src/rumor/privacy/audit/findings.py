@@ -21,6 +21,7 @@ import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -171,12 +172,17 @@ def distinguish(
     """
     chosen_on = one[::2], other[::2]
     events = [*_model_events(mechanism, first, second, *chosen_on), *_byte_events(*chosen_on)]
-    best = max(events, key=lambda event: lower_bound(event(one[::2]), event(other[::2])))
-    name = getattr(best, "__doc__", None) or "an event of single bytes"
-    return lower_bound(best(one[1::2]), best(other[1::2])), name
+    best = max(
+        events, key=lambda event: lower_bound(event.falls(one[::2]), event.falls(other[::2]))
+    )
+    return lower_bound(best.falls(one[1::2]), best.falls(other[1::2])), best.name
 
 
-Event = Callable[[Reports], NDArray[np.bool_]]
+class Event(NamedTuple):
+    """An event that may tell two values apart: its name, and the reports that it `falls` on."""
+
+    name: str
+    falls: Callable[[Reports], NDArray[np.bool_]]
 
 
 def _model_events(
@@ -191,15 +197,19 @@ def _model_events(
         mechanism.log_likelihood_ratio(part, first, second).max() for part in (one, other)
     )
 
-    def most(reports: Reports) -> NDArray[np.bool_]:
-        """Return which reports are as much likelier under `first` as the model allows."""
-        return np.asarray(mechanism.log_likelihood_ratio(reports, first, second) >= highest - 1e-9)
+    def ratio(reports: Reports) -> NDArray[np.float64]:
+        return np.asarray(mechanism.log_likelihood_ratio(reports, first, second))
 
-    def any_(reports: Reports) -> NDArray[np.bool_]:
-        """Return which reports are likelier under `first` than under `second`."""
-        return np.asarray(mechanism.log_likelihood_ratio(reports, first, second) > 1e-9)
-
-    return [most, any_]
+    return [
+        Event(
+            "The report is as much likelier under the first value as the model allows.",
+            lambda reports: ratio(reports) >= highest - 1e-9,
+        ),
+        Event(
+            "The report is likelier under the first value than under the second.",
+            lambda reports: ratio(reports) > 1e-9,
+        ),
+    ]
 
 
 def _byte_events(one: Reports, other: Reports, most: int = 64) -> list[Event]:
@@ -221,11 +231,10 @@ def _bit_means(reports: Reports) -> NDArray[np.float64]:
 
 
 def _bit_event(bit: int, want: int) -> Event:
-    def event(reports: Reports) -> NDArray[np.bool_]:
-        return np.asarray(reports[:, bit // 8] >> (bit % 8) & 1 == want)
-
-    event.__doc__ = f"bit {bit} of the report is {want}"
-    return event
+    return Event(
+        f"bit {bit} of the report is {want}",
+        lambda reports: np.asarray(reports[:, bit // 8] >> (bit % 8) & 1 == want),
+    )
 
 
 def lower_bound(
