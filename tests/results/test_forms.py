@@ -376,7 +376,7 @@ def bins_of(one: OrderedEstimate) -> list[tuple[float, float]]:
     return list(itertools.pairwise(ends))
 
 
-COMMON = ["reports", "epsilon", "method", "level", "of", "simultaneous", "order", "covers"]
+COMMON = ["reports", "epsilon", "method", "level", "of", "simultaneous", "looks", "order", "covers"]
 COMMON += ["explanation"]
 COMMON += ["diagnostics", "estimates"]
 

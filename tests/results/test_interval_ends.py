@@ -483,6 +483,7 @@ def test_shares_of_groups_are_made_of_their_score(oracle: FrequencyOracle, peopl
             "high": share.high,
             "level": level,
             "of": of,
+            "looks": "one",
         }
         # A group and the rest mirror each other.
         rest = found.share([0, 2, 5], level, of=of)

@@ -49,7 +49,7 @@ def test_the_table_is_in_order_and_says_what_it_shows(estimate: Estimate) -> Non
     assert lines[4] == "1 less frequent value not shown"
     assert lines[5:7] == [
         f"1,000 reports, epsilon 3 per report; method {estimate.method}; "
-        "confidence intervals for these respondents",
+        "confidence intervals for these respondents, valid for one look",
         "intervals adjusted for ranking: on average at least 90% of those shown contain the "
         "true share",
     ]

@@ -119,6 +119,7 @@ def test_rows_have_a_key_for_each_part_and_margins_leave_the_other_null(
     (table,) = told["tables"]
     assert set(table) == {
         "parts",
+        "looks",
         "independence",
         "cramers_v",
         "odds_ratio",
