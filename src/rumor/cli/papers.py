@@ -158,7 +158,9 @@ def _show(name: str, part: str | None, as_json: bool) -> None:
     points = [] if block.figure is None else block.figure.points
     head: tuple[str, ...] = tuple(block.head) or ("panel", "series", "x", "y")
     rows = [tuple(row) for row in block.rows]
-    rows += [(p.facet, p.series, f"{p.x:g}", p.text.strip() or f"{p.y:.5g}") for p in points]
+    rows += [
+        (p.facet, p.series, p.column or f"{p.x:g}", p.text.strip() or f"{p.y:.5g}") for p in points
+    ]
     if as_json:
         told = [dict(zip(head, row, strict=True)) for row in rows]
         print_json({"part": block.name, "title": block.title, "text": block.text, "rows": told})
@@ -196,10 +198,15 @@ def _cell(name: str, part: str | None, trials: int | None, quick: bool, as_json:
 
 
 def _list(as_json: bool) -> None:
+    """Print the papers, with how many of their published numbers are reproduced, and how."""
     from rumor.core.plain_text import aligned
     from rumor.papers import MODULES, paper
+    from rumor.papers.render import counts, formula_counts, in_short
+    from rumor.papers.runner import committed, results
 
     found = [paper(name) for name in MODULES]
+    verdicts = [p.verdicts(results(*committed(p.name))) for p in found]
+    numbers = [counts(one) for one in verdicts]
     if as_json:
         print_json(
             {
@@ -209,16 +216,25 @@ def _list(as_json: bool) -> None:
                         "title": p.title,
                         "source": p.source,
                         "cells": len(p.cells),
-                        "published": len(p.claims),
+                        "published": number["published"],
+                        "as_printed": number["as printed"],
+                        "re_read": number["re-read"],
+                        "unexplained": number["unexplained"],
+                        "formulas": formula_counts(verdicts_)[0],
                         "checklist": len(p.checklist),
                     }
-                    for p in found
+                    for p, number, verdicts_ in zip(found, numbers, verdicts, strict=True)
                 ]
             }
         )
         return
-    rows = [(p.name, str(len(p.cells)), str(len(p.claims)), p.source) for p in found]
-    print(aligned(("name", "cells", "published numbers", "source"), rows, left=(0, 3)))
+    shown = ("published", "as printed", "re-read", "unexplained")
+    rows = [
+        (p.name, *(str(number[key]) for key in shown), p.source)
+        for p, number in zip(found, numbers, strict=True)
+    ]
+    print(aligned(("name", *shown, "source"), rows, left=(0, 5)))
+    print(f"\n{in_short(numbers)}")
 
 
 def _run(
@@ -228,7 +244,14 @@ def _run(
 
     from rumor.core.files import write_whole
     from rumor.papers import paper
-    from rumor.papers.render import counts, counts_sentence, in_full, provenance, write
+    from rumor.papers.render import (
+        counts,
+        counts_sentence,
+        formula_sentence,
+        in_full,
+        provenance,
+        write,
+    )
     from rumor.papers.runner import as_text, results, run
 
     found, folder = paper(name), Path(out) / name
@@ -247,7 +270,11 @@ def _run(
     return {
         "name": name,
         **number,
-        "said": counts_sentence(number) if verdicts else f"{len(cells)} cells.",
+        "said": (
+            counts_sentence(number)
+            if number["published"]
+            else formula_sentence(verdicts) or f"{len(cells)} cells."
+        ),
         "files": {**files, "json": str(folder / f"{name}.json")},
     }
 

@@ -151,8 +151,10 @@ def _grids(figure: Figure) -> Any:
     panels = []
     for facet in dict.fromkeys(point.facet for point in figure.points):
         here = [p for p in figure.points if p.facet == facet]
-        names, columns = _series(here), list(dict.fromkeys(p.x for p in here))
-        rows = [{**row, "text": p.text} for row, p in zip(_rows(here), here, strict=True)]
+        names, columns = _series(here), list(dict.fromkeys(p.column for p in here))
+        rows = [
+            {**row, "x": p.column, "text": p.text} for row, p in zip(_rows(here), here, strict=True)
+        ]
         x = alt.X("x:O", title=figure.x, axis=alt.Axis(labelAngle=0), sort=columns)
         y = alt.Y("series:N", sort=names, title=None)
         shade = alt.Color(

@@ -55,6 +55,8 @@ class Point:
     high: float | None = None
     text: str = ""
     """The text in a cell of a grid."""
+    column: str = ""
+    """The heading of a cell's column in a grid, where `x` is its place."""
 
 
 @dataclass(frozen=True)
@@ -165,7 +167,12 @@ class Claim:
     ours: tuple[str, str] | None = None
     """Cell and quantity of Rumor's own answer to the same question."""
     explanation: str = ""
-    """Why the number is not reproduced. "Unresolved: ..." says that we do not know."""
+    """What the number is consistent with, where it is not reproduced. "Unresolved: ..." says that
+    we do not know."""
+    printed: tuple[str, str] | None = None
+    """Cell and quantity by the document's own labels, where `cell` reads them otherwise."""
+    formula: bool = False
+    """Whether the number is a formula of the document, evaluated here, and not a printed one."""
 
     @property
     def name(self) -> str:
@@ -180,35 +187,52 @@ class Verdict:
     claim: Claim
     reproduced: TrialMean
     ours: TrialMean | None
+    printed: TrialMean | None = None
+    """The number by the document's own labels, where `reproduced` reads them otherwise."""
 
     @property
     def stderr(self) -> float:
         """The standard error of the difference."""
-        if self.claim.trials is None:
-            return 0.0
-        variance = self.reproduced.spread**2
-        return math.sqrt(variance / self.claim.trials + variance / self.reproduced.trials)
+        return _stderr(self.claim, self.reproduced)
 
     @property
     def distance(self) -> float:
         """The difference in its standard errors, beyond rounding."""
-        off = abs(self.claim.published - self.reproduced.mean)
-        # Printing is decimal and we compute in doubles: a hair more than half a unit.
-        beyond = max(0.0, off - self.claim.rounding * (1 + 1e-9) - 1e-12 * abs(off))
-        if beyond == 0:
-            return 0.0
-        return beyond / self.stderr if self.stderr > 0 else math.inf
+        return _distance(self.claim, self.reproduced)
 
     @property
     def holds(self) -> bool:
-        """Whether the published number is reproduced."""
+        """Whether the published number is reproduced, by the reading of its labels given here."""
         return self.distance <= STANDARD_ERRORS
+
+    @property
+    def holds_as_printed(self) -> bool:
+        """Whether the published number is reproduced by the document's own labels."""
+        if self.printed is None:
+            return self.holds
+        return _distance(self.claim, self.printed) <= STANDARD_ERRORS
 
     @property
     def ratio(self) -> float:
         """Published over reproduced."""
         mean = self.reproduced.mean
         return self.claim.published / mean if mean else math.nan
+
+
+def _stderr(claim: Claim, found: TrialMean) -> float:
+    if claim.trials is None:
+        return 0.0
+    return math.sqrt(found.spread**2 / claim.trials + found.spread**2 / found.trials)
+
+
+def _distance(claim: Claim, found: TrialMean) -> float:
+    """Return |published - found| in standard errors of the difference, beyond rounding."""
+    off, stderr = abs(claim.published - found.mean), _stderr(claim, found)
+    # Printing is decimal and we compute in doubles: a hair more than half a unit.
+    beyond = max(0.0, off - claim.rounding * (1 + 1e-9) - 1e-12 * abs(off))
+    if beyond == 0:
+        return 0.0
+    return beyond / stderr if stderr > 0 else math.inf
 
 
 @dataclass(frozen=True)
@@ -247,10 +271,12 @@ class Paper:
             Verdict(
                 claim,
                 results.get(claim.cell, claim.quantity),
-                None if claim.ours is None else results.get(*claim.ours),
+                *(None if place is None else results.get(*place) for place in others),
             )
             for claim in self.claims
-            if claim.cell in results and (claim.ours is None or claim.ours[0] in results)
+            for others in [(claim.ours, claim.printed)]
+            if all(place[0] in results for place in others if place is not None)
+            and claim.cell in results
         ]
 
 

@@ -1,7 +1,7 @@
 """The decoding of RAPPOR evaluated (H. Seike, 2025).
 
-The document shows its result as a curve without numbers, so there is little to be held to; what
-can be compared are the readings of its listing.
+Its figure is missing in the text that we have, so there is little to be held to; what can be
+compared are the readings of its listing, with numbers of hashes chosen here.
 """
 
 from __future__ import annotations

@@ -172,7 +172,16 @@ def claims() -> Sequence[Claim]:
         for quantity, value in (("q*", q_star), ("p*", p_star)):
             cell = f"stars/{name}"
             made.append(
-                Claim("Equations (9), (10)", quantity, name, value, cell, quantity, None, 1e-12)
+                Claim(
+                    "Equations (9), (10)",
+                    quantity,
+                    name,
+                    value,
+                    cell,
+                    quantity,
+                    rounding=1e-12,
+                    formula=True,
+                )
             )
         for bits, h in SHAPES:
             cell = f"brute/{bits} bits, h {h}/{name}"
@@ -190,6 +199,7 @@ def claims() -> Sequence[Claim]:
                         quantity,
                         rounding=1e-9,
                         ours=(cell, f"accounted {quantity}"),
+                        formula=True,
                         explanation=_OVERLAP if 2 * h > bits else "",
                     )
                 )

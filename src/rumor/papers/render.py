@@ -78,23 +78,33 @@ def blocks(paper: Paper, results: Results) -> list[Block]:
 
 
 def counts(verdicts: Sequence[Verdict], in_full: Container[str] = ()) -> dict[str, int]:
-    """Return counts of the published numbers: all, reproduced, explained, unresolved, unmentioned.
+    """Return counts of the published numbers: all, and by how they are reproduced.
 
-    What differs here and is reproduced `in_full`, by the names of claims, is down to few trials.
+    A number is reproduced "as printed", "re-read" (after a stated re-reading of its label or of
+    itself) or "unexplained". What differs here and is reproduced `in_full`, by the names of claims,
+    is down to "few trials". Values of formulas that are evaluated here are not published numbers.
     """
-    failed = [v for v in verdicts if not v.holds]
-    few = [v for v in failed if v.claim.name in in_full]
+    printed = [v for v in verdicts if not v.claim.formula]
+    failed = [v for v in printed if not v.holds and not v.holds_as_printed]
+    few = sum(v.claim.name in in_full for v in failed)
     rest = [v for v in failed if v.claim.name not in in_full]
     unresolved = sum(v.claim.explanation.startswith(UNRESOLVED) for v in rest)
     silent = sum(not v.claim.explanation for v in rest)
+    exact = sum(v.holds_as_printed for v in printed)
     return {
-        "published": len(verdicts),
-        "reproduced": len(verdicts) - len(failed),
-        "explained": len(rest) - unresolved - silent,
-        "unresolved": unresolved,
-        "few trials": len(few),
+        "published": len(printed),
+        "as printed": exact,
+        "re-read": len(printed) - exact - few - unresolved - silent,
+        "unexplained": unresolved,
+        "few trials": few,
         "without explanation": silent,
     }
+
+
+def formula_counts(verdicts: Sequence[Verdict]) -> tuple[int, int]:
+    """Return the number of formula values evaluated here, and of those that hold exactly."""
+    found = [v for v in verdicts if v.claim.formula]
+    return len(found), sum(v.holds for v in found)
 
 
 def _few_trials(paper: Paper, verdicts: Sequence[Verdict]) -> frozenset[str]:
@@ -111,32 +121,24 @@ def in_full(paper: Paper) -> frozenset[str]:
 
 
 def in_short(numbers: Sequence[Mapping[str, int]]) -> str:
-    """Return two sentences on all papers of a run, for readers who have read none of them."""
-    keys = counts(())
-    total = {key: sum(number[key] for number in numbers) for key in keys}
-    parts = [
-        (total["few trials"], "differ only because this run has few trials (the full one agrees)"),
-        (total["explained"], "are slips of the documents or their programs, each explained"),
-        (total["unresolved"], "differ and nobody knows why yet"),
-        (total["without explanation"], "differ in this run without an explanation"),
-    ]
-    said = [f"{number} {what}" for number, what in parts if number]
-    text = f"In all: of {total['published']} published numbers, {total['reproduced']} come out here"
-    return f"{text}; {'; '.join(said)}." if said else f"{text}."
+    """Return a sentence on all papers of a run, for readers who have read none of them."""
+    total = {key: sum(number[key] for number in numbers) for key in counts(())}
+    text = counts_sentence(total)
+    return f"In all: {text[0].lower()}{text[1:]}"
 
 
 def counts_sentence(number: Mapping[str, int]) -> str:
     """Return the counts as a sentence."""
-    if number["published"] == number["reproduced"]:
-        if number["published"] == 1:
-            return "The one published number is reproduced."
-        return f"All {number['published']} published numbers are reproduced."
+    total = number["published"]
+    if total and total == number["as printed"]:
+        if total == 1:
+            return "The one published number is reproduced as printed."
+        return f"All {total} published numbers are reproduced as printed."
     text = (
-        f"Of {number['published']} published numbers, {number['reproduced']} are reproduced and "
-        f"{number['explained']} are not, with an explanation"
+        f"Of {total} published numbers, {number['as printed']} are reproduced as printed, "
+        f"{number['re-read']} after a stated re-reading, and {number['unexplained']} are "
+        "unexplained"
     )
-    if number["unresolved"]:
-        text += f"; {number['unresolved']} more differ and we do not know why"
     if number["few trials"]:
         text += (
             f"; {number['few trials']} differ in this run of few trials and are reproduced by the "
@@ -147,10 +149,24 @@ def counts_sentence(number: Mapping[str, int]) -> str:
     return f"{text}."
 
 
+def formula_sentence(verdicts: Sequence[Verdict]) -> str:
+    """Return the number of formula values as a sentence; empty without any."""
+    total, equal = formula_counts(verdicts)
+    if not total:
+        return ""
+    return (
+        f"{total} values of its formulas, at parameters chosen here, are compared with "
+        f"enumeration: {equal} are exact, {total - equal} are upper bounds. They are no published "
+        "numbers."
+    )
+
+
 def summary(paper: Paper, results: Results, verdicts: Sequence[Verdict]) -> Block:
     """Return how many numbers were reproduced, by which rule, from which run."""
     few = _few_trials(paper, verdicts)
-    text = [counts_sentence(counts(verdicts, few)), RULE] if verdicts else []
+    number = counts(verdicts, few)
+    text = [counts_sentence(number), RULE] if number["published"] else []
+    text += [formula_sentence(verdicts)] if formula_counts(verdicts)[0] else []
     made = results.made
     if few:
         text.append(

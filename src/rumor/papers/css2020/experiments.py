@@ -40,7 +40,8 @@ def claims() -> Sequence[Claim]:
     made = []
     for law, (part, _) in LAWS.items():
         for row in ROWS:
-            for (epsilon, people), value in zip(table["columns"], table[law][row], strict=True):
+            labels = zip(table["columns"], table["printed_columns"], table[law][row], strict=True)
+            for (epsilon, people), printed, value in labels:
                 place = (part, row, f"epsilon {epsilon}, {people:,} people")
                 made.append(
                     Claim(
@@ -51,6 +52,7 @@ def claims() -> Sequence[Claim]:
                         table["trials"],
                         ours=(name_of(law, "Rumor's default", epsilon, people), "error"),
                         explanation=EXPLANATIONS.get(place, ""),
+                        printed=(name_of(law, row, *printed), "error"),
                     )
                 )
     rounding = {"cells won": 0.0, "gain": 0.0005, "times": 0.5}

@@ -324,28 +324,29 @@ def _matrices(results: Results) -> Sequence[Figure]:
     """Return Figures 2, 3 and 4: the channel of three values, whole and where outputs occur."""
     symbols = {(True, 1): "p", (True, 0): "(1-p)", (False, 1): "q", (False, 0): "(1-q)"}
 
-    def entry(value: int, bits: str, facet: str, column: float) -> Point:
+    def entry(value: int, bits: str, facet: str) -> Point:
         number = results.mean("channel", f"{value}/{bits}")
         text = "".join(symbols[i == value, int(bit)] for i, bit in enumerate(bits))
         given = "".join("1" if i == value else "0" for i in range(3))
-        return Point(given, column, number, facet, text=text)
+        return Point(given, int(bits, 2), number, facet, text=text, column=bits)
 
     outputs = ["".join(map(str, bits)) for bits in outputs_of(3)]
-    whole = [entry(v, bits, "", int(bits)) for v in range(3) for bits in outputs]
-    seen = [entry(v, bits, "", int(bits)) for v in range(3) for bits in _SEEN]
+    whole = [entry(v, bits, "") for v in range(3) for bits in outputs]
+    seen = [entry(v, bits, "") for v in range(3) for bits in _SEEN]
     sparse = []
     names = ("P and the counts", "columns of outputs that never came do not matter", "P' (11)")
     for number, facet in enumerate(names):
         for bits in outputs if number < 2 else _SEEN:
             there = bits in _SEEN
-            often = Point("counts", int(bits), 1.0 if there else 0.0, facet)
+            place = int(bits, 2)
+            often = Point("counts", place, 1.0 if there else 0.0, facet, column=bits)
             sparse.append(often)
             for value in range(3):
-                point = entry(value, bits, facet, int(bits))
+                point = entry(value, bits, facet)
                 black = number == 1 and not there
                 y = 0.0 if black else point.y
-                sparse.append(Point(point.series, point.x, y, facet, text=" "))
-    axis = "output (bits, read as a number)"
+                sparse.append(Point(point.series, place, y, facet, text=" ", column=bits))
+    axis = "output"
     note = "Epsilon 1. Rows are inputs, columns outputs; black is 0."
     return [
         Figure(
