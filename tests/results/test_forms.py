@@ -339,6 +339,7 @@ def extras_of(one: Tabular, level: float) -> dict[str, Any]:
         (table,) = one.tables.values()
         told = {
             "parts": list(table.ids),
+            "looks": "one",
             "independence": vars(table.test),
             "cramers_v": vars(table.cramers_v(level)),
             "odds_ratio": None,

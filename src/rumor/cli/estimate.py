@@ -165,8 +165,8 @@ class LookOptions:
 
     looks: str = opt(
         "--looks one|any",
-        "one: intervals are valid for one look, at a time that does not depend on the reports. "
-        "any: they hold at every look together, while reports arrive, and are longer.",
+        "How often the reports may be read. One: intervals are valid for one look, at a time that "
+        "does not depend on the reports. Any: they hold at all looks together, and are longer.",
         default="one",
     )
     users: int | None = opt_count(

@@ -55,7 +55,8 @@ class EstimateRow(dict[str, Any]):
 class Tabular(abc.ABC):
     """An estimate as a table: a subclass gives the columns, and all other forms follow.
 
-    A method takes a `View`, a level, or options by name: level, of, simultaneous, rows and order.
+    A method takes a `View`, a level, or options by name: level, of, simultaneous, rows, order,
+    looks and users.
     """
 
     LISTING: ClassVar[Order] = "given"
