@@ -108,6 +108,12 @@ DEFAULTS = {
     "Piecewise.variance": "reports=1",
     "PrivKV": "low=-1.0, high=1.0, outside='refuse', split='nominal', steps=32768",
     "PrivKVM": "rounds=3, low=-1.0, high=1.0, outside='refuse', steps=32768",
+    "DayColumn": "zone='UTC'",
+    "People": "before=<factory>, made=<factory>, barred=<factory>",
+    "PersonRule": "each='first', cap=1",
+    "PersonTable": "mark='|', missing_rule=<factory>, _starts=<factory>, is_selected=<factory>, "
+    "_origins=<factory>",
+    "PersonTable.answered_batches": "answers=1, blank=True",
     "Question": "memo='value'",
     "PoisoningTarget": "share=True, bounded=True",
     "Rappor.basic": "f=0.5, p=0.5, q=0.75",

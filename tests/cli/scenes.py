@@ -126,6 +126,8 @@ def prepare(folder: Path) -> None:
         rows = "blank,3,DE\nnews,7,FR\nmail,9,DE\n"
         (folder / f"{name}.csv").write_text(f"homepage,medicine,country\n{rows}")
     (folder / "tabs.csv").write_text("homepage\tmedicine\tcountry\nblank\t3\tDE\nnews\t7\tFR\n")
+    events = "a,2026-01-05,2026-01-04T20:00:00Z,blank\na,2026-01-14,2026-01-13T20:00:00Z,news\n"
+    (folder / "events.csv").write_text(f"who,day,time,homepage\n{events}")
     (folder / "words.txt").write_text("tea\ncoffee\n")
     (folder / "weights.csv").write_text("source,share\nreports.parquet,0.25\nmore.parquet,0.75\n")
     asked = home_pages().question("homepage")
@@ -610,6 +612,21 @@ SCENES: dict[str, Scene] = {
         {"--replace": ""},
         _privatizing,
         "-o more.parquet -q homepage",
+    ),
+    "privatize events": Scene(
+        "privatize",
+        {"collection": _TABLES, "table": "events.csv"},
+        {
+            "--person": "time",
+            "--each": "last",
+            "--cap": "1",
+            "--every": "month",
+            "--day-column": "time",
+            "--time-zone": "Asia/Tokyo",
+            "--ledger": "all.people",
+        },
+        _privatizing,
+        "-o out.parquet -q homepage --person who --day-column day --every week --cap 2",
     ),
     "serve": Scene(
         "serve",

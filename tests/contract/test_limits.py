@@ -29,7 +29,8 @@ from tests.limits import Rule, whole, word
 
 FILES = (
     "contract/drafting.py",
-    "contract/privatize.py",
+    "contract/person_ledger.py",
+    "contract/person_rows.py",
     "contract/privatize.py",
     "contract/report_file.py",
 )

@@ -47,8 +47,8 @@ from tests.limits import Rule, whole, word
 
 TABLES = (
     "core/answer_table.py",
+    "core/day_columns.py",
     "core/files.py",
-    "core/answer_table.py",
     "core/table_files.py",
 )
 WORD = 1 << 64

@@ -14,12 +14,19 @@ from rumor.cli.options import (
     TableReading,
     argument,
     opt,
+    opt_count,
     option,
 )
 from rumor.core.errors import InputError
 
 if TYPE_CHECKING:
-    from rumor.contract.collection import Question
+    import datetime
+
+    from rumor.contract.collection import Collection, Question
+    from rumor.contract.person_ledger import PersonLedger
+    from rumor.contract.person_rows import People, PersonRule
+    from rumor.core.answer_table import AnswerTable
+    from rumor.core.day_columns import DayColumn
 
 # Groups that people can hide in: a few of any size, or a crowd in each on average.
 _MANY, _CROWD = 20, 100
@@ -48,6 +55,53 @@ Answers = Annotated[
 
 
 @dataclass(frozen=True)
+class PersonOptions:
+    """Options for tables in which one person has several rows."""
+
+    person: str | None = opt(
+        "--person COLUMN",
+        "The column that says whose a row is, where one person has several rows (default: every "
+        "row is another person).",
+    )
+    each: str | None = opt(
+        "--each first|last|most|sum",
+        "With --person: the row of each person that becomes a report, or all of them together: "
+        "the most frequent answer, or the sum (default: first).",
+    )
+    cap: int | None = opt_count(
+        "--cap N",
+        "With --person: the most reports of one person in this table, each of which costs epsilon "
+        "(default: 1).",
+        min=1,
+    )
+    every: str | None = opt(
+        "--every day|week|month",
+        "With --person and --day-column: one report of a person for each period, at most --cap.",
+    )
+    ledger: str | None = opt(
+        "--ledger FILE",
+        "With --person: the file of what each person has spent in the series (default: "
+        "SERIES.people in the folder of the reports; its key is FILE.key).",
+    )
+
+    def rule(self) -> PersonRule | None:
+        """Return the rule for the rows of a person, or None where every row is another person."""
+        from rumor.contract.person_rows import PersonRule
+
+        if self.person is None:
+            said = [f"--{name}" for name, value in vars(self).items() if value is not None]
+            if said:
+                raise InputError(f"{said[0]} is for tables with --person COLUMN; got it alone")
+            return None
+        if self.every is not None and self.cap is None:
+            raise InputError(
+                f"--every {self.every} makes several reports of a person, each of which costs "
+                f"epsilon: say how many at most (--cap N)"
+            )
+        return PersonRule(self.person, self.each or "first", self.cap or 1, self.every)
+
+
+@dataclass(frozen=True)
 class ReportOptions:
     """Options for the reports file: public columns, days and overwriting."""
 
@@ -57,10 +111,29 @@ class ReportOptions:
         "answers are refused.",
     )
     day: str | None = opt("--day YYYY-MM-DD", "The day of the reports (default: today in UTC).")
+    day_column: str | None = opt(
+        "--day-column COLUMN", "The column with the day of each row: dates or timestamps."
+    )
+    time_zone: str | None = opt(
+        "--time-zone ZONE",
+        "With --day-column: the zone of the days of timestamps that have an offset (default: UTC).",
+    )
     seed: int | None = opt(
         "--seed N", "Repeatable noise for simulations. Such reports are NOT private."
     )
     replace: bool = opt("--replace", "Replace an existing reports file.", default=False)
+
+    def when(self) -> datetime.date | DayColumn | None:
+        """Return the day of all reports, or the column that has the day of each."""
+        from rumor.core.day_columns import DayColumn
+
+        if self.day_column is None:
+            if self.time_zone is not None:
+                raise InputError("--time-zone is that of --day-column; got it alone")
+            return past_day("--day", self.day)
+        if self.day is not None:
+            raise InputError("a row has one day: say --day or --day-column; got both")
+        return DayColumn(self.day_column, self.time_zone or "UTC")
 
 
 def privatize(
@@ -71,6 +144,7 @@ def privatize(
     column: Column = None,
     *,
     reading: TableReading,
+    persons: PersonOptions,
     written: ReportOptions,
     as_json: AsJson = False,
 ) -> None:
@@ -82,6 +156,10 @@ def privatize(
     The file is written whole or not at all, and none is written over without --replace:
     a second run makes further reports of the same people, which cost them epsilon again.
 
+    Every row is another person, unless --person names the column that says whose it is: then one
+    row of each person becomes a report, or as many as --cap allows, and a ledger keeps what each
+    person spends in all files of the series.
+
     A row without an answer is an error that names it, unless --missing says what it becomes.
 
     Of several questions FILE-QUESTION.parquet is written for each. Where a collection asks each
@@ -92,10 +170,12 @@ def privatize(
     Example:
       rumor privatize examples/browser.toml answers.csv -o reports.parquet --keep country
       rumor privatize survey.toml "waves/*.csv.gz" -o reports.parquet --missing drop
+      rumor privatize app.toml events.csv -o reports.parquet --person user --day-column time
       psql -c "COPY answers TO STDOUT CSV HEADER" | rumor privatize c.toml - -o reports.parquet
     """
     from rumor.contract.collection import Collection
     from rumor.contract.privatize import check_day, group_sizes, privatize_questions
+    from rumor.core.day_columns import DayColumn
     from rumor.core.randomness import Seeded
     from rumor.kinds import KINDS
 
@@ -122,11 +202,20 @@ def privatize(
             )
     for q in asked:
         KINDS[q.kind].check_missing(q.mechanism, reading.missing)
+    rule, when = persons.rule(), written.when()
     source = reading.open(table)
+    read = [str(file.path) for file in source.files]
     for path in outs.values():
-        keep_inputs(*(str(file.path) for file in source.files), out=path)
-    when = past_day("--day", written.day)
-    check_day(contract.ask, when)
+        keep_inputs(*read, out=path)
+    if not isinstance(when, DayColumn):
+        check_day(contract.ask, when)
+    people = None if rule is None else _people(source, rule, when)
+    ledger = None
+    if people is not None and written.seed is None:
+        place = persons.ledger or str(Path(out).with_name(f"{contract.series}.people"))
+        keep_inputs(collection, *read, *outs.values(), ledger=place)
+        ledger = _ledger(Path(place), contract)
+        ledger.read(people)
     if written.seed is not None:
         warn(
             f"--seed {written.seed} makes the noise repeatable: whoever knows the seed can undo "
@@ -141,6 +230,8 @@ def privatize(
             groups=groups,
             keep=written.keep or (),
             day=when,
+            people=people,
+            ledger=ledger,
             random=None if written.seed is None else Seeded(written.seed),
             on_progress=lambda done: update(done, None),
         )
@@ -148,7 +239,8 @@ def privatize(
         named = columns.get(q.id) or q.column or q.id
         if (advice := KINDS[q.kind].table_advice(q.mechanism, source, named)) is not None:
             warn(advice)
-    for name, (values, rows) in group_sizes(source, written.keep or ()).items():
+    hidden = source if people is None else people.first_rows(source)
+    for name, (values, rows) in group_sizes(hidden, written.keep or ()).items():
         if values > _MANY and rows < _CROWD * values:
             warn(
                 f"--keep {name}: {values:,} distinct values in {rows:,} rows, {rows / values:.3g} "
@@ -168,8 +260,11 @@ def privatize(
         }
         for q in asked
     ]
+    if people is None:
+        _warn_of_repeated_people(source, [*columns.values(), *(q.column or q.id for q in asked)])
     if as_json:
-        print_json({"questions": facts} if several else facts[0])
+        whole = {"questions": facts} if several else facts[0]
+        print_json(whole if people is None else {**whole, "people": _people_facts(people, ledger)})
         return
     for q in asked:
         width, one = q.mechanism.width, made[q.id]
@@ -179,6 +274,85 @@ def privatize(
         )
         if (said := one.missing.sentence()) is not None:
             print(f"  {said}")
+    if people is not None:
+        print(_people_sentences(people, ledger))
+
+
+def _people(
+    source: AnswerTable, rule: PersonRule, when: datetime.date | DayColumn | None
+) -> People:
+    """Return whose the rows of `source` are, with the days that the rule needs."""
+    from rumor.contract.person_rows import People
+    from rumor.core.day_columns import DayColumn
+
+    days = when.read(source) if isinstance(when, DayColumn) and rule.every is not None else None
+    return People.of(source, rule, days)
+
+
+def _ledger(path: Path, contract: Collection) -> PersonLedger:
+    """Return the ledger of the people in tables of the series, with its key."""
+    from rumor.client.secret import open_secret
+    from rumor.contract.person_ledger import PersonLedger
+
+    key = path.with_name(f"{path.name}.key")
+    if path.exists() and not key.exists():
+        raise InputError(
+            f"the ledger {str(path)!r} needs the key by which it names people, {str(key)!r}; "
+            f"there is none"
+        )
+    return PersonLedger(path, open_secret(key)[0], contract.series)
+
+
+def _people_facts(people: People, ledger: PersonLedger | None) -> dict[str, object]:
+    return {
+        "people": len(people),
+        "rows": people.rows,
+        "each": people.rule.each,
+        "cap": people.rule.cap,
+        "every": people.rule.every,
+        "epsilon_most": people.epsilon,
+        "epsilon_series": people.epsilon_series,
+        "left_out": people.barred,
+        "ledger": None if ledger is None else str(ledger.path),
+    }
+
+
+def _people_sentences(people: People, ledger: PersonLedger | None) -> str:
+    """Return what became of the rows of people, and what it costs them."""
+    lines = [
+        f"{_count(people.rows, 'row', 'rows')} of {_count(len(people), 'person', 'people')}: "
+        f"{people.rule.sentence()}",
+        f"a person spends at most epsilon {people.epsilon:.4g} here"
+        + (
+            "; no ledger is kept of simulated reports"
+            if ledger is None
+            else f" and {people.epsilon_series:.4g} with earlier files of the series "
+            f"(ledger {str(ledger.path)!r})"
+        ),
+    ]
+    for id, count in people.barred.items():
+        if count:
+            lines.append(
+                f"{_count(count, 'person', 'people')} had made all reports allowed of one person "
+                f"for {id!r}, and {'was' if count == 1 else 'were'} left out"
+            )
+    return "\n".join(lines)
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number:,} {one if number == 1 else many}"
+
+
+def _warn_of_repeated_people(source: AnswerTable, answers: Sequence[str]) -> None:
+    from rumor.contract.person_rows import repeated_id_column
+
+    if str(source.path) == "-" or (name := repeated_id_column(source, answers)) is None:
+        return
+    warn(
+        f"column {name!r} has the same value in several rows: if it says whose a row is, the "
+        f"epsilon of each report is spent once for every row of a person. --person {name} makes "
+        f"one report of each person, or as many as --cap says, and states what they cost."
+    )
 
 
 def _columns(

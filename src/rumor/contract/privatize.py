@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -24,14 +25,19 @@ from numpy.typing import NDArray
 
 from rumor.contract.collection import Collection, Question
 from rumor.contract.groups import OTHER, known_group
+from rumor.contract.person_ledger import PersonLedger
+from rumor.contract.person_rows import People, count_reports
 from rumor.contract.report_file import write_reports
 from rumor.contract.sampling import SamplingDesign
 from rumor.core.answer_table import AnswerTable, FilteredTable, MissingAnswerRule
 from rumor.core.columns import normalized_name
+from rumor.core.day_columns import DayColumn
 from rumor.core.errors import InputError
 from rumor.core.files import PathLike
 from rumor.core.randomness import RandomSource, Stream, System
 from rumor.kinds import KINDS
+
+_CLOCKS_AHEAD = datetime.timedelta(hours=14)  # the clocks furthest ahead of UTC
 
 
 def privatize_table(
@@ -43,7 +49,7 @@ def privatize_table(
     column: str | None = None,
     groups: Mapping[str, str] = MappingProxyType({}),
     keep: Sequence[str] = (),
-    day: datetime.date | None = None,
+    day: datetime.date | DayColumn | None = None,
     random: RandomSource | None = None,
     on_progress: Callable[[int], None] | None = None,
 ) -> int:
@@ -53,8 +59,8 @@ def privatize_table(
     contract is read from the column of its name, unless `groups` names another, and whatever its
     list lacks becomes "other". The columns of `keep` are copied as they are. Both are public, so
     they must not say what an answer is: columns that answer any question of the collection are
-    refused, and `group_sizes` tells of those that tell people apart. `day` is today by default.
-    Leave `random` out for real people.
+    refused, and `group_sizes` tells of those that tell people apart. `day` is today by default,
+    or the column with the day of each row. Leave `random` out for real people.
     """
     if table.has_all_rows and collection.ask is not None and collection.ask.questions is not None:
         raise InputError(
@@ -69,7 +75,10 @@ def privatize_table(
     _check_kept(keep, sources)
     for name in (*keep, *sources.values()):
         table.require(name)
-    public = list(dict.fromkeys([*keep, *sources.values()]))
+    days = [day.column] if isinstance(day, DayColumn) else []
+    for name in days:
+        table.require(name)
+    public = list(dict.fromkeys([*keep, *sources.values(), *days]))
     _check_public(collection, question.id if answers is None else answers, public)
     strata = pa.schema([_public_field(table.schema.field(name)) for name in keep])
     day = datetime.datetime.now(datetime.UTC).date() if day is None else day
@@ -82,7 +91,14 @@ def privatize_table(
             kept = {} if batch is None else {name: batch.column(name) for name in keep}
             if batch is not None:
                 kept |= _grouped(collection, {n: batch.column(s) for n, s in sources.items()})
-            writer.write(reports, day, kept)
+            when: datetime.date | NDArray[np.datetime64]
+            if isinstance(day, DayColumn):
+                assert batch is not None  # tables without rows of people keep no columns
+                with table.locate_errors(day.column, writer.reports):
+                    when = checked_days(collection.ask, day.days(batch.column(day.column)))
+            else:
+                when = day
+            writer.write(reports, when, kept)
             if on_progress is not None:
                 on_progress(writer.reports)
         # With a sampling design, a question of a small table may be asked of nobody.
@@ -198,7 +214,9 @@ def privatize_questions(
     columns: Mapping[str, str] = MappingProxyType({}),
     groups: Mapping[str, str] = MappingProxyType({}),
     keep: Sequence[str] = (),
-    day: datetime.date | None = None,
+    day: datetime.date | DayColumn | None = None,
+    people: People | None = None,
+    ledger: PersonLedger | None = None,
     random: RandomSource | None = None,
     on_progress: Callable[[int], None] | None = None,
 ) -> dict[str, PrivatizedQuestion]:
@@ -208,51 +226,117 @@ def privatize_questions(
     of the contract in the columns of their names, unless `groups` has others. Where the
     collection asks each person some of its questions, all of them must be there. All files are
     written, or none is left. Returns how many reports each has, and how many answers were missing.
+
+    Every row is a person, unless `people` says whose it is: their rule then says which rows become
+    reports, and `ledger` is charged what they spend.
     """
     if len({Path(path).resolve() for path in outs.values()}) < len(outs):
         raise InputError("each question must have a file of its own; got one path for two of them")
-    drawn = _assign_rows(collection, table, columns, outs, random)
+    asked = [collection.question(id) for id in outs]
     made: dict[str, PrivatizedQuestion] = {}
     written: list[PathLike] = []
-    try:
-        for question in map(collection.question, outs):
-            before, missing = (
-                sum(one.reports for one in made.values()),
-                table.missing_rule.without_counts(),
-            )
-            rows = replace(table, missing_rule=missing)
-            reports = privatize_table(
-                collection,
-                question,
-                rows if drawn is None else FilteredTable.select_rows(rows, drawn[question.id]),
-                outs[question.id],
-                column=columns.get(question.id),
-                groups=groups,
-                keep=keep,
-                day=day,
-                random=random,
-                on_progress=_offset_progress(before, on_progress),
-            )
-            made[question.id] = PrivatizedQuestion(reports, missing)
-            written.append(outs[question.id])
-    except BaseException:
-        # A file of one question alone would not match the draw of the next run.
-        for path in written:
-            Path(path).unlink(missing_ok=True)
-        raise
+    with ExitStack() as stack:
+        if people is None:
+            choose = _assigned_rows(collection, table, columns, outs, random)
+        else:
+            choose = _rows_of_people(collection, table, columns, outs, random, people, ledger)
+            if ledger is not None:
+                most = {count_reports(q): people.allowances(q, None) for q in asked}
+                stack.enter_context(ledger.charging(people, most))
+        try:
+            for question in asked:
+                before, missing = (
+                    sum(one.reports for one in made.values()),
+                    table.missing_rule.without_counts(),
+                )
+                reports = privatize_table(
+                    collection,
+                    question,
+                    choose(question, replace(table, missing_rule=missing)),
+                    outs[question.id],
+                    column=columns.get(question.id),
+                    groups=groups,
+                    keep=keep,
+                    day=day,
+                    random=random,
+                    on_progress=_offset_progress(before, on_progress),
+                )
+                made[question.id] = PrivatizedQuestion(reports, missing)
+                written.append(outs[question.id])
+        except BaseException:
+            # A file of one question alone would not match the draw of the next run.
+            for path in written:
+                Path(path).unlink(missing_ok=True)
+            raise
     return made
 
 
-def _assign_rows(
+_ChooseRows = Callable[[Question, AnswerTable], AnswerTable]
+
+
+def _assigned_rows(
     collection: Collection,
     table: AnswerTable,
     columns: Mapping[str, str],
     outs: Mapping[str, PathLike],
     random: RandomSource | None,
-) -> dict[str, NDArray[np.bool_]] | None:
-    """Return the rows that are assigned each question; None if all rows are asked everything."""
-    ask = collection.ask
-    if ask is None or ask.questions is None:
+) -> _ChooseRows:
+    """Return a function that chooses the rows that are assigned a question: all, if all are."""
+    ids = _assignable(collection, outs)
+    if ids is None or collection.ask is None or collection.ask.questions is None:
+        return lambda question, rows: rows
+    people = _count_people(collection, table, columns)
+    stream = (System() if random is None else random).stream()
+    drawn = draw_questions(stream, people, len(ids), collection.ask.questions)
+    return lambda question, rows: FilteredTable.select_rows(rows, drawn[:, ids.index(question.id)])
+
+
+def _rows_of_people(
+    collection: Collection,
+    table: AnswerTable,
+    columns: Mapping[str, str],
+    outs: Mapping[str, PathLike],
+    random: RandomSource | None,
+    people: People,
+    ledger: PersonLedger | None,
+) -> _ChooseRows:
+    """Return a function that chooses the rows of `people` that become reports of a question.
+
+    A person is assigned the same questions in every file of a series, as on a device.
+    """
+    most = max(collection.question(id).reports_per_person for id in outs)
+    if people.rule.cap > most:
+        raise InputError(
+            f"--cap must be at most the reports that the collection allows of one person, {most:,} "
+            f"(reports_per_person); got {people.rule.cap:,}"
+        )
+    ids = _assignable(collection, outs)
+    drawn: NDArray[np.bool_] | None = None
+    if ids is not None and collection.ask is not None and collection.ask.questions is not None:
+        _count_people(collection, table, columns)
+        if ledger is not None:
+            drawn = ledger.assign(people, ids, collection.ask.questions)
+        else:
+            stream = (System() if random is None else random).stream()
+            drawn = draw_questions(stream, len(people), len(ids), collection.ask.questions)
+
+    def choose(question: Question, rows: AnswerTable) -> AnswerTable:
+        assigned = None if drawn is None or ids is None else drawn[:, ids.index(question.id)]
+        allowed = people.allowances(question, collection.series_epsilon, assigned)
+        if assigned is None and not allowed.any():
+            raise InputError(
+                f"{table.path}: a report needs a person who may still answer {question.id!r}; all "
+                f"{len(people):,} made the {question.reports_per_person:,} reports that the "
+                f"collection allows in earlier files of the series (reports_per_person)"
+            )
+        return people.select(rows, question, allowed)
+
+    return choose
+
+
+def _assignable(collection: Collection, outs: Mapping[str, PathLike]) -> list[str] | None:
+    """Return the questions of which each person is assigned some; None if all are asked."""
+    if collection.ask is None or collection.ask.questions is None:
         return None
     ids = [question.id for question in collection.questions]
     if set(ids) != set(outs):
@@ -260,10 +344,7 @@ def _assign_rows(
             f"respondents are assigned questions for all of them at once, so each of "
             f"{', '.join(ids)} needs a file; got {', '.join(outs)}"
         )
-    people = _count_people(collection, table, columns)
-    stream = (System() if random is None else random).stream()
-    drawn = draw_questions(stream, people, len(ids), ask.questions)
-    return {id: drawn[:, place] for place, id in enumerate(ids)}
+    return ids
 
 
 def _count_people(collection: Collection, table: AnswerTable, columns: Mapping[str, str]) -> int:
@@ -299,3 +380,17 @@ def check_day(ask: SamplingDesign | None, day: datetime.date | None) -> None:
         raise InputError(
             f"respondents are asked on the {ask.days:,} days from {ask.starts} to {last}; got {day}"
         )
+
+
+def checked_days(
+    ask: SamplingDesign | None, days: NDArray[np.datetime64]
+) -> NDArray[np.datetime64]:
+    """Return the `days` of rows, all past and on days on which respondents are asked."""
+    if days.size:
+        first, last = days.min().item(), days.max().item()
+        latest = (datetime.datetime.now(datetime.UTC) + _CLOCKS_AHEAD).date()
+        if last > latest:
+            raise InputError(f"a day must not lie in the future (after {latest}); got {last}")
+        check_day(ask, first)
+        check_day(ask, last)
+    return days

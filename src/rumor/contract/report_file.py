@@ -25,6 +25,7 @@ from typing import Self
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from rumor.contract.collection import Collection, Question
 from rumor.core.errors import InputError, format_value
@@ -102,12 +103,12 @@ class ReportWriter:
     def write(
         self,
         reports: object,
-        day: datetime.date,
+        day: datetime.date | NDArray[np.datetime64],
         strata: Mapping[str, pa.Array] | None = None,
         *,
         ids: Reports | None = None,
     ) -> None:
-        """Add a batch of reports of one day, with a column for each stratum.
+        """Add a batch of reports of one day or of a day each, with a column for each stratum.
 
         New random ids name the reports, unless they have `ids` already (in a collector's store).
         """
@@ -115,7 +116,11 @@ class ReportWriter:
         columns = {
             "id": fixed_binary(self._ids(len(batch)) if ids is None else as_reports(ids, ID_BYTES)),
             "report": fixed_binary(batch),
-            "day": pa.repeat(pa.scalar(day, pa.date32()), len(batch)),
+            "day": (
+                pa.array(day, pa.date32())
+                if isinstance(day, np.ndarray)
+                else pa.repeat(pa.scalar(day, pa.date32()), len(batch))
+            ),
             **(strata or {}),
         }
         table = pa.table([columns[name] for name in self._rows.names], schema=self._rows)

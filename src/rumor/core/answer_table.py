@@ -78,7 +78,7 @@ class MissingAnswerRule:
         before = 0
         for batch in batches:
             columns = [_without_dictionary(batch.column(i)) for i in range(answers)]
-            masks = [_is_missing(column, blank) for column in columns]
+            masks = [missing_cells(column, blank) for column in columns]
             some = np.logical_or.reduce(masks)
             if self.rule == ERROR and some.any():
                 row = int(np.argmax(some))
@@ -134,8 +134,9 @@ def _without_dictionary(column: pa.Array) -> pa.Array:
     return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
 
 
-def _is_missing(column: pa.Array, blank: bool) -> NDArray[np.bool_]:
-    """Return which cells of `column` hold no answer."""
+def missing_cells(column: pa.Array, blank: bool) -> NDArray[np.bool_]:
+    """Return which cells of `column` hold no answer; an empty text holds none if `blank` is set."""
+    column = _without_dictionary(column)
     nothing = column.is_null(nan_is_null=True)
     if blank and _is_text(column.type):
         empty = pc.equal(pc.utf8_length(pc.utf8_trim_whitespace(column)), 0)

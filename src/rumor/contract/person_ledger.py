@@ -1,0 +1,154 @@
+"""The ledger of the people in tables: what each has spent in the files of one series.
+
+A device keeps its own ledger. Whoever makes reports of a table keeps one for all its people: a
+file beside the reports that has, for each person, the number of reports of each question, with the
+loss of one. People are named by a keyed hash (BLAKE2b, 16 bytes), so that the file without its key
+says nothing about who they are; the key is a secret file of its own.
+
+The most that a run may spend is written before its reports are, and what it did spend when they
+are there: whatever stops a run in between, the ledger never says too little.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from rumor.contract.person_rows import Counts, People, QuestionCosts
+from rumor.core.errors import InputError
+from rumor.core.files import OWNER_ONLY, whole_file, write_whole
+
+_VERSION, _SERIES = b"rumor.people", b"rumor.series"
+_HASH_BYTES = 16
+_PERSON = "person"
+_ASSIGN = b"assignment"
+
+
+@dataclass(frozen=True)
+class PersonLedger:
+    """The file of what each person of a series spent, and the key of its names."""
+
+    path: Path
+    key: bytes
+    series: str
+
+    def hash_names(self, people: People) -> pa.Array:
+        """Return the keyed hash of each person's name."""
+        return pa.array(
+            [_keyed(self.key, name.encode()) for name in people.names.to_pylist()],
+            pa.binary(_HASH_BYTES),
+        )
+
+    def read(self, people: People) -> None:
+        """Set the reports that `people` made before, by what this ledger says."""
+        found = self._table()
+        if found is None:
+            return
+        rows = pc.index_in(self.hash_names(people), value_set=found.column(_PERSON))
+        places = pc.fill_null(rows, -1).to_numpy(zero_copy_only=False)
+        for name in found.schema.names[1:]:
+            counts = np.append(found.column(name).to_numpy(), 0)  # the last one is of strangers
+            people.before[_read_costs(name)] = counts[places].astype(np.int64)
+
+    def assign(self, people: People, questions: Sequence[str], count: int) -> NDArray[np.bool_]:
+        """Return which `count` of `questions` each person is asked: the same in every file."""
+        drawn = np.zeros((len(people), len(questions)), dtype=np.bool_)
+        for person, name in enumerate(people.names.to_pylist()):
+            order = [_keyed(self.key, name.encode(), id.encode()) for id in questions]
+            for place in sorted(range(len(questions)), key=order.__getitem__)[:count]:
+                drawn[person, place] = True
+        return drawn
+
+    @contextmanager
+    def charging(self, people: People, most: Counts) -> Iterator[None]:
+        """Charge `most` before the block and what `people` made after it; nothing if it fails."""
+        before = self.path.read_bytes() if self.path.exists() else None
+        table = self._table()
+        hashes = self.hash_names(people)
+        self._save(table, hashes, most)
+        try:
+            yield
+        except BaseException:
+            if before is None:
+                self.path.unlink(missing_ok=True)
+            else:
+                write_whole(self.path, before, OWNER_ONLY)
+            raise
+        self._save(table, hashes, people.made)
+
+    def _table(self) -> pa.Table | None:
+        """Return the ledger as a table; None where there is none yet."""
+        if not self.path.exists():
+            return None
+        try:
+            table = pq.read_table(self.path)
+            metadata = table.schema.metadata or {}
+            for name in table.schema.names[1:]:
+                _read_costs(name)
+        except (pa.ArrowException, OSError, ValueError):
+            metadata, table = {}, None
+        if table is None or metadata.get(_VERSION) != b"1":
+            raise InputError(
+                f"{self.path}: a ledger of people must be a file that rumor privatize --person "
+                f"wrote; this one is damaged or something else"
+            )
+        if metadata.get(_SERIES, b"").decode() != self.series:
+            raise InputError(
+                f"{self.path}: a ledger of people belongs to one series; got that of "
+                f"{metadata.get(_SERIES, b'').decode('utf-8', 'replace')!r} for {self.series!r}"
+            )
+        return table
+
+    def _save(self, table: pa.Table | None, hashes: pa.Array, made: Counts) -> None:
+        """Write `table` with the reports `made` by the people of `hashes` added to it."""
+        names = hashes if table is None else _joined(table.column(_PERSON), hashes)
+        known = 0 if table is None else len(table)
+        columns: dict[str, NDArray[np.int64]] = {}
+        if table is not None:
+            for name in table.schema.names[1:]:
+                columns[name] = np.zeros(len(names), dtype=np.int64)
+                columns[name][:known] = table.column(name).to_numpy()
+        rows = pc.index_in(hashes, value_set=names).to_numpy()
+        for key, counts in made.items():
+            whole = columns.setdefault(_write_costs(key), np.zeros(len(names), dtype=np.int64))
+            whole[rows] += counts
+        saved = pa.table({_PERSON: names, **columns})
+        saved = saved.replace_schema_metadata({_VERSION: b"1", _SERIES: self.series.encode()})
+        with whole_file(self.path, OWNER_ONLY) as aside:
+            pq.write_table(saved, aside)
+
+
+def _keyed(key: bytes, name: bytes, question: bytes | None = None) -> bytes:
+    what = b"" if question is None else _ASSIGN
+    made = hashlib.blake2b(name, key=key, digest_size=_HASH_BYTES, person=what)
+    if question is not None:
+        made.update(b"\x00" + question)
+    return made.digest()
+
+
+def _joined(known: pa.ChunkedArray, hashes: pa.Array) -> pa.Array:
+    """Return the hashes that are known, then those that are not."""
+    some = known.combine_chunks()
+    if isinstance(some, pa.ChunkedArray):
+        some = pa.concat_arrays(some.chunks) if some.num_chunks else hashes.slice(0, 0)
+    fresh = hashes.filter(pc.invert(pc.is_in(hashes, value_set=some)))
+    return pa.concat_arrays([some, fresh])
+
+
+def _write_costs(key: QuestionCosts) -> str:
+    id, turn, epsilon = key
+    return f"{id} {turn} {epsilon.hex()}"
+
+
+def _read_costs(name: str) -> QuestionCosts:
+    id, turn, epsilon = name.split(" ")
+    return id, int(turn), float.fromhex(epsilon)
