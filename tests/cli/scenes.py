@@ -409,6 +409,7 @@ def _reproducing(held: Collaborators) -> None:
     held.stand("rumor.papers.runner:as_text", "results()")
     held.stand("rumor.papers.render:provenance", "made()")
     held.stand("rumor.papers.render:in_full", frozenset())
+    held.stand("rumor.papers.render:verdicts_in_full", ())
     held.stand("rumor.papers.render:write", _page_of)
     held.stand("rumor.papers.model:Paper.verdicts", ())
     held.spy("rumor.core.files:write_whole")
@@ -876,7 +877,11 @@ SCENES: dict[str, Scene] = {
             "--weights": "weights.csv",
             "--share": "news --share mail",
             "--save-summary": "s.rumor",
+<<<<<<< HEAD
             "--looks": "any",
+=======
+            "--earlier": "rounds.json=reports.parquet",
+>>>>>>> main
         },
         _estimating,
         "-q homepage",

@@ -55,6 +55,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         "--counts",
         "--linked",
         "--on",
+        "--earlier",
         "--share",
     ),
     "compare": ("--against", "--other"),

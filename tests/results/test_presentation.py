@@ -55,7 +55,10 @@ def test_the_table_is_in_order_and_says_what_it_shows(estimate: Estimate) -> Non
     ]
     assert lines[7].startswith("standard error at share 0: ")
     assert "do not add up rows" in estimate.explain(0.9)
-    at_once = "the population, valid for one look\nsimultaneous 95% confidence intervals: all 4 hold together\n"
+    at_once = (
+        "the population, valid for one look\n"
+        "simultaneous 95% confidence intervals: all 4 hold together\n"
+    )
     assert at_once in estimate.table(simultaneous=True)
     alone = "95% confidence intervals, each for a value chosen before seeing the data"
     assert alone in estimate.table(order="given")

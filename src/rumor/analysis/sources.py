@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from rumor.analysis.engines.base import Batch, Stratum
+from rumor.analysis.grouping import Grouping
 from rumor.contract.collection import Collection, Question
 from rumor.contract.report_file import (
     DAMAGE,
@@ -88,7 +89,7 @@ class _RowGroup:
     index: int
     rows: int
     size: int
-    by: str | None
+    by: Grouping | None
     window: Days | None
     left_out: Rows | None = None
     """The numbers of rows to leave out, in ascending order."""
@@ -98,8 +99,8 @@ class _RowGroup:
         return {**self.__dict__, "footer": None}
 
     def batches(self) -> Iterator[Batch]:
-        for _, rows in self._read("report", *([self.by] if self.by else [])):
-            strata = rows.column(self.by) if self.by else None
+        for _, rows in self._read("report", *(self.by.columns if self.by else [])):
+            strata = self.by.strata(rows) if self.by else None
             yield from split_strata(report_bytes(rows.column("report")), strata, str(self.path))
 
     def with_column(self, column: str) -> Iterator[tuple[pa.Array, Reports]]:
@@ -115,7 +116,7 @@ class _RowGroup:
 
     def _read(self, *wanted: str) -> Iterator[tuple[tuple[int, Mask | None], pa.RecordBatch]]:
         """Yield the selected rows of these columns, with the first's number and the selection."""
-        columns, start = [*wanted, *(["day"] if self.window else [])], 0
+        columns, start = list(dict.fromkeys([*wanted, *(["day"] if self.window else [])])), 0
         try:
             # A ParquetFile belongs to one thread; the footer is shared and not read again.
             # A buffer keeps Arrow from holding a whole column of the row group.
@@ -167,8 +168,8 @@ class IdPartition(Protocol):
 class ParquetSource:
     """The reports of one question in a Parquet file or a folder of them.
 
-    With `by`, a batch holds one stratum only; with `window`, only the days within it are
-    read, and row groups that lie outside are not touched.
+    With `by`, a batch holds one stratum only (see `Grouping`); with `window`, only the days within
+    it are read, and row groups that lie outside are not touched.
     """
 
     def __init__(
@@ -183,11 +184,12 @@ class ParquetSource:
         self.files = find_files(path)
         named = self.files[0].question if question is None else question.id
         self.question: Question = question or _question_of_file(self.files[0], collection, named)
+        self._by = None if by is None else Grouping.read(by, self.files[0].schema.names)
         for file in self.files:
             file.require(collection, self.question)
-            if by is not None:
-                _check_public(file, by, "groups")
-        self._by, self._window = by, checked_window(window)
+            for column in () if self._by is None else self._by.columns:
+                _check_public(file, column, "groups")
+        self._window = checked_window(window)
         self._left_out: Mapping[int, Rows] = {}
 
     @property

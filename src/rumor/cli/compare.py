@@ -18,7 +18,9 @@ class ComparedGroups:
     """Options that choose the groups to compare."""
 
     by: str | None = opt(
-        "--by COLUMN", "Compare the groups of a public column of A, or its days (day)."
+        "--by COLUMN",
+        "Compare the groups of a public column of A, or its days, weeks or months (day, week, "
+        "month).",
     )
     against: str | None = opt(
         "--against GROUP", "Compare each group with this one instead of all pairs."

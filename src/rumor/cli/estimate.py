@@ -20,8 +20,13 @@ from rumor.cli.options import (
     opt_count,
     option,
 )
+<<<<<<< HEAD
 from rumor.core.errors import InputError
 from rumor.core.exact import CONFIDENCE, PLANNED
+=======
+from rumor.core.errors import InputError, format_value
+from rumor.core.exact import CONFIDENCE
+>>>>>>> main
 
 if TYPE_CHECKING:
     from rumor.analysis.estimate import Analysis
@@ -115,6 +120,15 @@ class DayRange:
         return parse_day("--from", self.first), parse_day("--to", self.last)
 
 
+Earlier = Annotated[
+    list[str] | None,
+    option(
+        "--earlier COLLECTION=REPORTS",
+        "For PrivKVM: an earlier round, its contract and its reports; repeat the option for each.",
+    ),
+]
+
+
 @dataclass(frozen=True)
 class CountedRows:
     """Options that select the reports to count, and how they are grouped."""
@@ -126,7 +140,11 @@ class CountedRows:
         default=False,
     )
 
-    by: str | None = opt("--by COLUMN", "Estimate each group of a public column separately.")
+    by: str | None = opt(
+        "--by COLUMN",
+        "Estimate each group separately: of a public column, of day, week or month, or of several "
+        "with commas between them (week,country).",
+    )
     weights: str | None = opt(
         "--weights FILE",
         "Post-stratify to a population: a CSV file of groups and their sizes.",
@@ -140,6 +158,20 @@ class CountedRows:
     on: str | None = opt(
         "--on COLUMN", "With --linked: the public column that identifies respondents in both files."
     )
+    earlier: Earlier = None
+
+    def rounds(self) -> list[tuple[str, str]]:
+        """Return the contract and the reports of each earlier round."""
+        found = []
+        for given in self.earlier or ():
+            contract, equals, reports = given.partition("=")
+            if not (contract and equals and reports):
+                raise InputError(
+                    "an earlier round must be COLLECTION=REPORTS, its contract and its reports; "
+                    f"got {format_value(given)}"
+                )
+            found.append((contract, reports))
+        return found
 
 
 @dataclass(frozen=True)
@@ -226,13 +258,17 @@ def estimate(
       rumor estimate examples/browser.toml counts.csv --counts
       rumor estimate examples/browser.toml reports/ --looks any --users 50000
       rumor estimate habits.toml smokes.parquet --linked drinks.parquet --on person
+      rumor estimate round-2.json reports-2.parquet --earlier round-1.toml=reports-1.parquet
     """
     from rumor.results.view import View
 
     # Everything that can be wrong with the options is said before anything is read.
     view = View(*vars(shown).values(), **watched.fields())
     how.options()
-    keep_inputs(collection, reports, how.candidates, rows.weights, rows.linked, **vars(written))
+    earlier = [path for pair in rows.rounds() for path in pair]
+    keep_inputs(
+        collection, reports, how.candidates, rows.weights, rows.linked, *earlier, **vars(written)
+    )
     if written.plot is not None:
         from rumor.results.charts import checked_chart_path
 
@@ -249,6 +285,8 @@ def estimate(
     elif rows.weights is not None:
         if rows.counts:
             raise InputError("groups are weighed by their reports; got --counts with --weights")
+        if rows.earlier:
+            raise InputError("rounds are estimated without weights; got --earlier with --weights")
         from rumor.cli.analyst_options import print_weighted
 
         print_weighted(
@@ -298,6 +336,7 @@ def _counted(
             engine=start(),
             by=rows.by,
             distinct_ids=rows.distinct_ids,
+            earlier=rows.rounds(),
             candidates=how.candidates,
             options=how.options(),
             on_progress=on_progress,
@@ -332,6 +371,7 @@ def _joined(
         "--option": how.option,
         "--assume": how.assume,
         "--save-summary": written.save_summary,
+        "--earlier": rows.earlier,
     }
     said = [name for name, value in others.items() if value not in (None, False)]
     if said:

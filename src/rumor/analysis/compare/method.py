@@ -19,6 +19,7 @@ from rumor.analysis.compare.quantities import collect_notes, differences, measur
 from rumor.analysis.compare.result import Comparison, Pair
 from rumor.analysis.engines.base import Engine
 from rumor.analysis.estimate import as_collection, count, stratum_name
+from rumor.analysis.grouping import is_over_time
 from rumor.analysis.people import repeated_within, require_different
 from rumor.analysis.sources import checked_window
 from rumor.contract.collection import Collection, Question
@@ -263,7 +264,7 @@ def compare_reports(
         asked, found = how.groups(contract, first, question, by)
         notes = (
             require_different(asked, "days", different_people)
-            if by == "day"
+            if is_over_time(by)
             else repeated_within(asked, different_people)
         )
     elif periods:
