@@ -877,11 +877,8 @@ SCENES: dict[str, Scene] = {
             "--weights": "weights.csv",
             "--share": "news --share mail",
             "--save-summary": "s.rumor",
-<<<<<<< HEAD
-            "--looks": "any",
-=======
             "--earlier": "rounds.json=reports.parquet",
->>>>>>> main
+            "--looks": "any",
         },
         _estimating,
         "-q homepage",

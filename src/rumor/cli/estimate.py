@@ -20,13 +20,8 @@ from rumor.cli.options import (
     opt_count,
     option,
 )
-<<<<<<< HEAD
-from rumor.core.errors import InputError
-from rumor.core.exact import CONFIDENCE, PLANNED
-=======
 from rumor.core.errors import InputError, format_value
-from rumor.core.exact import CONFIDENCE
->>>>>>> main
+from rumor.core.exact import CONFIDENCE, PLANNED
 
 if TYPE_CHECKING:
     from rumor.analysis.estimate import Analysis
