@@ -60,7 +60,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     ),
     "compare": ("--against", "--other"),
     "combine": ("--chosen",),
-    "trend": ("--every",),
+    "trend": ("--every", "--watch", "--horizon", "--false-alarms"),
     "regress": ("--reference",),
     "merge": ("--force",),
     "simulate": (
