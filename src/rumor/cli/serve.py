@@ -91,14 +91,14 @@ def serve(
         option("--relay-token-file FILE", "Hashes of the relays' tokens (see rumor token)."),
     ] = None,
     users: Annotated[
-        int,
+        int | None,
         count(
             "--users N",
-            "The number of reports that the dashboard's intervals for any look are planned for; "
-            "fixed when the collection opens.",
+            "The number of reports that the dashboard's intervals for any look are planned for, "
+            f"fixed when the first report arrives (default: {PLANNED:,}).",
             min=1,
         ),
-    ] = PLANNED,
+    ] = None,
     max_rate: MaxRate = 20_000,
     max_connections: MaxConnections = 1_000,
     as_json: AsJson = False,
@@ -146,8 +146,8 @@ def serve(
         # Asked before anybody is served: later, a store that is away for a moment must not matter.
         entry = opened.find(contract.digest)
         is_open = entry.open
-        if entry.users != users:
-            say(f"--users stays {entry.users:,}: it was fixed when the collection opened")
+        if users not in (None, entry.users):
+            say(f"--users stays {entry.users:,}: it was fixed when the first report arrived")
         service = Service(
             opened,
             contract.series,
@@ -198,10 +198,10 @@ def _gateway(contract: Collection, key_file: str | None, tokens: str | None) -> 
     return gateway
 
 
-def registered(url: str, contract: Collection, users: int = PLANNED) -> Store:
+def registered(url: str, contract: Collection, users: int | None = None) -> Store:
     """Return the store at a URL with `contract` in it; a new file appears with it or not at all.
 
-    A contract that is new is planned for `users`; one that is known keeps its number.
+    The contract is planned for `users`, unless it has reports already.
     """
     file = url.removeprefix("sqlite:///")
     if file not in ("", url) and not Path(file).exists():

@@ -73,7 +73,7 @@ class StoredCollection:
     questions: dict[str, int]
     """The store's number for each question, by the question's id."""
     users: int = PLANNED
-    """The number of reports that intervals for any look are planned for, fixed when it opened."""
+    """The number of reports that intervals for any look are planned for, fixed by the first."""
 
     @property
     def state(self) -> str:

@@ -20,7 +20,8 @@ def register(
 ) -> StoredCollection:
     """Make a collection known that is planned for `users`, or find it known already.
 
-    Without a number, a revision has that of the collection before it.
+    Without a number, a revision has that of the collection before it. Once there are reports the
+    number stays, whatever `users` says.
     """
     with database.writing(alone=True) as run:
         rows = run(
@@ -43,6 +44,14 @@ def register(
                 )
             before = rows[-1][1] if rows else PLANNED
             add_collection(run, collection, users=before if users is None else users)
+        elif users is not None:
+            run(
+                "UPDATE collection SET users = ? WHERE digest = ? AND NOT EXISTS (SELECT 1 FROM"
+                " question JOIN report ON report.question = question.number"
+                " WHERE question.collection = collection.number)",
+                users,
+                collection.digest,
+            )
     return find(database, collection.digest)
 
 
