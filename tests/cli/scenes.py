@@ -642,6 +642,7 @@ SCENES: dict[str, Scene] = {
             "--store": "sqlite:///new.db",
             "--analyst-token-file": "analysts",
             "--dictionary": "words.txt",
+            "--users": "700",
             "--max-rate": "50",
             **_LISTENING,
         },
