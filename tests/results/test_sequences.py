@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
@@ -14,6 +16,8 @@ from rumor.core.errors import InputError
 from rumor.core.exact import PLANNED
 from rumor.core.types import Vector
 from rumor.kinds import KINDS, NAMES
+from rumor.kinds.number.estimate import ShareIntervals
+from rumor.kinds.ordered.point_estimate import PointEstimate
 from rumor.results.counts import bounded_ends
 from rumor.results.intervals import EqualTails, Tails
 from rumor.results.rows import Tabular
@@ -275,3 +279,66 @@ def test_kinds_that_refuse_any_look_are_known() -> None:
 
 def _of(name: str) -> Tabular:
     return made.estimated(name)
+
+
+# --- Other kinds -----------------------------------------------------------------------------
+
+
+def test_ordered_answers_have_sequences_of_means_shares_and_quantiles() -> None:
+    wave = rumor.Wave(low=0, high=10, bins=32, epsilon=2.0)
+    people = np.random.default_rng(1).beta(2, 3, size=2_000) * 10
+    found = rumor.estimate(wave, wave.privatize(people, random=rumor.Seeded(4)))
+    asked: list[Callable[..., PointEstimate]] = [
+        found.mean_interval,
+        partial(found.cdf, 4.0),
+        partial(found.share, 2.0, 4.0),
+        partial(found.quantile, 0.5),
+    ]
+    for ask in asked:
+        one, many = ask(), ask(looks="any", users=2_000)
+        assert many.low <= one.low <= one.high <= many.high
+        if ask is not asked[-1]:  # a quantile lies between positions
+            assert 1.2 < (many.high - many.low) / (one.high - one.low) < 2
+        with pytest.raises(InputError, match="looks must be one of one, any; got 'each'"):
+            ask(looks="each")
+    mean = found.mean_interval(looks="any", users=2_000)
+    assert mean.high - found.unbiased == pytest.approx(
+        AnyLook(2_000, 2_000).quantile(0.025) * found.stderr
+    )
+    with pytest.raises(InputError, match="assume a smooth distribution are valid for one look"):
+        found.cdf(4.0, assume="smooth", looks="any")
+    assert found.to_dict(looks="any")["quantiles_if_smooth"] == []
+    assert "if spread smoothly" not in found.table(looks="any")
+    together = found.together(["2..4"], View(looks="any"))
+    assert together.looks == "any"
+
+
+def test_a_mean_of_coins_has_the_counts_own_sequence_while_there_are_few() -> None:
+    coin = rumor.mechanism("harmony", low=-1, high=1, epsilon=1.0)
+    found = rumor.estimate(coin, coin.privatize([0.5] * 60, random=rumor.Seeded(1)))
+    low, high = found.interval(looks="any", users=60)
+    made_of = found.intervals
+    assert isinstance(made_of, ShareIntervals)
+    own = ends(AnyLook(60, 60), np.array([60 * made_of.share]), np.array([60.0]), 0.025)
+    means = [made_of.zero + (made_of.one - made_of.zero) * x for x in own]
+    assert low <= max(min(float(x[0]) for x in means), -1) + 1e-12
+    assert high >= min(max(float(x[0]) for x in means), 1) - 1e-12
+    at_one = found.interval()
+    assert low <= at_one[0] <= at_one[1] <= high
+
+
+def test_keys_have_sequences_of_shares_and_means() -> None:
+    found = made.estimated("keyvalue")
+    for quantity in ("frequency", "mean"):
+        one = found.interval(quantity=quantity)  # type: ignore[attr-defined]
+        many = found.interval(quantity=quantity, looks="any", users=400)  # type: ignore[attr-defined]
+        assert (many[0] <= one[0] + 1e-9).all()
+        assert (many[1] >= one[1] - 1e-9).all()
+
+
+def test_joint_answers_say_what_is_valid_for_one_look_alone() -> None:
+    found = made.estimated("joint")
+    assert found.to_dict(looks="any")["tables"][0]["looks"] == "one"  # type: ignore[index]
+    said = "the test and the measures of association are valid for one look"
+    assert said in found.table(looks="any")
+    assert said not in found.table()
