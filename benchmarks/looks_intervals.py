@@ -32,6 +32,7 @@ LEVEL, ALPHA = 0.95, 0.05
 HISTORIES, PLANNED, EPSILON = 400, 10_000, 2.0
 LOOKS = np.unique(np.rint(np.geomspace(PLANNED / 100, 4 * PLANNED, 200)).astype(int))
 SHOWN = 10
+WIDEST = 1.7
 
 
 @dataclass(frozen=True)
