@@ -160,11 +160,11 @@ def test_a_reload_asks_before_it_drops_answers(open_page: OpenPage, shown: Showc
     page.goto(shown.answer_url)
     asked: list[str] = []
 
-    def go_on(dialog: Dialog) -> None:
+    def accept(dialog: Dialog) -> None:
         asked.append(dialog.type)
         dialog.accept()
 
-    page.on("dialog", go_on)
+    page.on("dialog", accept)
     page.reload()
     assert asked == []
     page.get_by_label("nothing").check()

@@ -415,6 +415,7 @@ def _reproducing(held: Collaborators) -> None:
     held.stand("rumor.papers.render:provenance", "made()")
     held.stand("rumor.papers.render:in_full", frozenset())
     held.stand("rumor.papers.render:verdicts_in_full", ())
+    held.stand("rumor.cli.papers:_run_checklist")
     held.stand("rumor.papers.render:write", _page_of)
     held.stand("rumor.papers.model:Paper.verdicts", ())
     held.spy("rumor.core.files:write_whole")
@@ -642,6 +643,7 @@ SCENES: dict[str, Scene] = {
             "--store": "sqlite:///new.db",
             "--analyst-token-file": "analysts",
             "--dictionary": "words.txt",
+            "--users": "700",
             "--max-rate": "50",
             **_LISTENING,
         },
@@ -890,9 +892,13 @@ SCENES: dict[str, Scene] = {
             "--share": "news --share mail",
             "--save-summary": "s.rumor",
             "--earlier": "rounds.json=reports.parquet",
+            "--looks": "any",
         },
         _estimating,
         "-q homepage",
+    ),
+    "estimate watched": Scene(
+        "estimate", _PAIR, {"--users": "50000"}, _estimating, "-q homepage --looks any"
     ),
     "estimate weighted": Scene(
         "estimate",
@@ -1098,7 +1104,8 @@ SCENES: dict[str, Scene] = {
         _reproducing,
     ),
     "papers checklist": Scene(
-        "papers", {"action": "checklist", "name": "css2020"}, {"--json": ""}, _reproducing
+        "papers", {"action": "checklist", "name": "css2020"}, {"--json": "", "--run": ""},
+        _reproducing,
     ),
     "papers show": Scene(
         "papers",
