@@ -570,7 +570,7 @@ def test_a_set_is_ticked_up_to_its_cap_and_more_is_told(
     with background(Service(store, contract.series)) as url:
         page = open_page()
         page.goto(f"{url}/answer")
-        expect(page.locator(".control")).to_contain_text("Choose up to 2. Of more, 2 are drawn")
+        expect(page.locator(".control")).to_contain_text("Choose up to 2. If you choose more, 2")
         ticks = page.locator(".control input[type=checkbox]")
         expect(ticks).to_have_count(5)
         ticks.last.check()  # none of these

@@ -244,7 +244,7 @@ def test_an_answer_is_tried_twenty_times_and_nothing_leaves(
         expect(page.locator("#q-one-wrong")).to_have_text("Answer a question to continue")
         page.get_by_label("no", exact=True).check()
         page.get_by_role("button", name="Try it twenty times").click()
-        first = page.locator(".rehearsal tbody tr").first
+        first = page.locator(".trial tbody tr").first
         expect(first).to_contain_text("no your answer")
         # With epsilon 4 the own answer is told in half of the draws at least: fewer than 3 of 20
         # would be a chance of 1 in 5,000.
@@ -252,4 +252,4 @@ def test_an_answer_is_tried_twenty_times_and_nothing_leaves(
         assert set(sent) == {"GET"}
         expect(page.locator("#total")).to_contain_text("Nothing yet")
         page.get_by_label("yes").check()
-        expect(page.locator(".rehearsal")).to_have_count(0)
+        expect(page.locator(".trial")).to_have_count(0)

@@ -301,7 +301,7 @@ export class RumorQuestion extends HTMLElement {
     const known = problem instanceof RumorError ? problem.message : null;
     const notice = h("div", { class: "notice", part: "problem" }, h("p", {}, own ?? words.errors.other), (!own || DETAILED.includes(problem.code)) && known ? h("p", { lang: "en" }, known) : null);
     if (problem.code === "unreachable" && retry) notice.append(h("button", { type: "button", onclick: retry }, words.retry));
-    const place = this.#root.querySelector("[role=alert]");
+    const place = this.#root.querySelector("div[role=alert]");
     if (this.#known && place) place.replaceChildren(notice);
     else this.#put(words, h("div", { role: "alert" }, notice));
     this.#tell("rumor-problem", { code: problem.code ?? "other" });
