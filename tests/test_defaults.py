@@ -115,6 +115,7 @@ DEFAULTS = {
     "_origins=<factory>",
     "PersonTable.answered_batches": "answers=1, blank=True",
     "Question": "memo='value'",
+    "Summary": "some_ids=()",
     "PoisoningTarget": "share=True, bounded=True",
     "Rappor.basic": "f=0.5, p=0.5, q=0.75",
     "Rappor.expected_loss": "reports=1",

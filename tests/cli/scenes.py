@@ -373,7 +373,7 @@ def _advancing(held: Collaborators) -> None:
 
 
 def _adding_up(held: Collaborators) -> None:
-    held.stand("rumor.mechanisms.summary:Summary.load")
+    held.stand("rumor.mechanisms.summary:Summary.load", some_ids=())
     known = {"reports": 12, "contract": "c", "question": "q"}
     held.stand("rumor.mechanisms.summary:merge", **known)
 
