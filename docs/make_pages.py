@@ -415,6 +415,7 @@ GROUPS = {
         "Regression",
         "Combined",
         "Trend",
+        "Watch",
         "View",
     ),
     "Functions": (
@@ -424,6 +425,7 @@ GROUPS = {
         "weigh",
         "combine",
         "trend",
+        "watch",
         "merge",
         "key_value",
         "next_round",

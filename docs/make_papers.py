@@ -120,7 +120,7 @@ def overview() -> str:
         "| name | document | published numbers | as printed | after a re-reading | unexplained |",
         "|---|---|---|---|---|---|",
     ]
-    total = dict.fromkeys(("published", "as printed", "re-read", "unexplained"), 0)
+    total = dict.fromkeys(("published", "as_printed", "re_read", "unexplained"), 0)
     formulas = 0
     for name in MODULES:
         found, measured, _ = loaded(name)

@@ -52,6 +52,7 @@ _HOMES = {
     "Trend": "rumor.analysis.trend.result",
     "UnaryEncoding": "rumor.mechanisms",
     "View": "rumor.results.view",
+    "Watch": "rumor.analysis.trend.watch",
     "Wave": "rumor.mechanisms",
     "Window": "rumor.mechanisms",
     "WordEstimate": "rumor.kinds.word_estimate",
@@ -67,6 +68,7 @@ _HOMES = {
     "post_stratify": "rumor.analysis.combine.method",
     "regress": "rumor.analysis.regress.method",
     "trend": "rumor.analysis.trend.method",
+    "watch": "rumor.analysis.trend.watching",
     "weigh": "rumor.analysis.combine.method",
 }
 
@@ -88,6 +90,8 @@ if TYPE_CHECKING:
     from rumor.analysis.regress.result import Regression as Regression
     from rumor.analysis.trend.method import trend as trend
     from rumor.analysis.trend.result import Trend as Trend
+    from rumor.analysis.trend.watch import Watch as Watch
+    from rumor.analysis.trend.watching import watch as watch
     from rumor.client.client import Client as Client
     from rumor.client.respondent import Respondent as Respondent
     from rumor.contract.collection import Collection as Collection

@@ -216,9 +216,10 @@ def _saved(path: str) -> None:
     Path(path).write_text("a summary")
 
 
-def _desk(function: str) -> Callable[[Collaborators], None]:
+def _desk(*functions: str) -> Callable[[Collaborators], None]:
     def collaborators(held: Collaborators) -> None:
-        held.stand(function, _counting(held))
+        for function in functions:
+            held.stand(function, _counting(held))
         held.stand("rumor.analysis.estimate:open_engine")
         held.stand("rumor.analysis.combine.method:read_weights", ("source", {"one": 0.25}))
         held.spy("rumor.core.files:write_whole")
@@ -409,6 +410,7 @@ def _reproducing(held: Collaborators) -> None:
     held.stand("rumor.papers.runner:as_text", "results()")
     held.stand("rumor.papers.render:provenance", "made()")
     held.stand("rumor.papers.render:in_full", frozenset())
+    held.stand("rumor.papers.render:verdicts_in_full", ())
     held.stand("rumor.papers.render:write", _page_of)
     held.stand("rumor.papers.model:Paper.verdicts", ())
     held.spy("rumor.core.files:write_whole")
@@ -877,6 +879,7 @@ SCENES: dict[str, Scene] = {
             "--weights": "weights.csv",
             "--share": "news --share mail",
             "--save-summary": "s.rumor",
+            "--earlier": "rounds.json=reports.parquet",
         },
         _estimating,
         "-q homepage",
@@ -972,10 +975,21 @@ SCENES: dict[str, Scene] = {
             "--level": "0.8",
             "--top": "3",
             "--different-people": "",
+            "--watch": "",
             **_COUNTED,
             **_FILES,
         },
-        _desk("rumor.analysis.trend.method:follow_reports"),
+        _desk(
+            "rumor.analysis.trend.method:follow_reports",
+            "rumor.analysis.trend.watching:watch_reports",
+        ),
+    ),
+    "trend that is watched": Scene(
+        "trend",
+        _PAIR,
+        {"--every": "day", "--horizon": "26", "--false-alarms": "0.1"},
+        _desk("rumor.analysis.trend.watching:watch_reports"),
+        "--watch",
     ),
     "merge": Scene(
         "merge",

@@ -70,6 +70,8 @@ REFUSED = {
     f"estimate {PAIR} --weights weights.csv --counts": "weighed by their reports; got --counts",
     f"estimate {PAIR} --linked other.parquet": "--linked and --on go together",
     f"estimate {PAIR} --on person": "--linked and --on go together",
+    f"estimate {PAIR} --weights weights.csv --earlier a=b": "estimated without weights",
+    f"estimate {PAIR} --earlier rounds.json": "must be COLLECTION=REPORTS",
     "export backup -s sqlite:///second.db": "which of the store's 2 collections to export",
     "import reports.parquet": "or --collection with reports files; got 'reports.parquet' alone",
     "invite invited.json -o words.txt": "must go to a new file; 'words.txt' exists",

@@ -81,8 +81,8 @@ def test_rounds_are_advanced_and_served(tmp_path: Path) -> None:
         "low": 0,
         "high": 1,
         "epsilon": 8.0,
-        "mechanism": {"name": "privkvm", "rounds": 2},
-        "reports_per_person": 2,
+        "mechanism": {"name": "privkvm", "rounds": 3},
+        "reports_per_person": 3,
     }
     contract = Collection.resolve(
         {"name": "Rounds", "series": "rounds", "contact": "x", "questions": [question]}
@@ -98,26 +98,38 @@ def test_rounds_are_advanced_and_served(tmp_path: Path) -> None:
         assert client.answer({"apps": {"maps": 0.8}}).sent == 1
         first = rows(place.entry, "apps", people)
         assert send(url, contract, "apps", first.tobytes()).status == 200
-        second = advance(store, contract.digest)
-        with pytest.raises(rumor.InputError, match="only the newest round"):
-            advance(store, contract.digest)
-        mechanism = second.collection.question().mechanism
-        assert isinstance(mechanism, rumor.PrivKVM)
-        assert (mechanism.round, mechanism.parent) == (2, contract.digest)
-        # The device asks again and answers the new round; its ledger holds both.
-        place.service._checked = -1e9
-        assert client.refresh() == second.collection
-        assert client.answer({"apps": {"maps": 0.8}}).sent == 1
-        body = rows(second, "apps", people).tobytes()
-        assert send(url, second.collection, "apps", body).status == 200
-        with pytest.raises(rumor.InputError, match="ends with round 2"):
-            advance(store, second.collection.digest)
-        document = place.estimate(url, "apps")
+        entry, seen = place.entry, []
+        for number in (2, 3):
+            following = advance(store, entry.collection.digest)
+            with pytest.raises(rumor.InputError, match="only the newest round"):
+                advance(store, entry.collection.digest)
+            mechanism = following.collection.question().mechanism
+            assert isinstance(mechanism, rumor.PrivKVM)
+            assert (mechanism.round, mechanism.parent) == (number, entry.collection.digest)
+            # The device asks again and answers the new round; its ledger holds all.
+            place.service._checked = -1e9
+            assert client.refresh() == following.collection
+            assert client.answer({"apps": {"maps": 0.8}}).sent == 1
+            body = rows(following, "apps", people).tobytes()
+            assert send(url, following.collection, "apps", body).status == 200
+            entry = following
+            seen.append(place.estimate(url, "apps"))
+        with pytest.raises(rumor.InputError, match="ends with round 3"):
+            advance(store, entry.collection.digest)
+        document = seen[-1]
         found = {row["value"]: row for row in document["estimates"]}
-        assert document["reports"] == 8002
+        assert document["reports"] == 12003
+        assert document["method"].endswith("means of round 3")
+        # Shares are those of round 1 whatever the round; means come with intervals.
+        for before, now in zip(seen[0]["estimates"], document["estimates"], strict=True):
+            assert before["frequency"] == now["frequency"]
+        for key, mean in (("maps", 0.8), ("mail", 0.2)):
+            assert found[key]["mean_low"] <= mean <= found[key]["mean_high"]
+            assert found[key]["mean_high"] - found[key]["mean_low"] < 0.5
         # A window is about the round that is asked for; those before it count whole.
         later = today() + datetime.timedelta(days=2), None
-        assert [part.reports for part in chain(store, second, "apps", later) or []] == [4001, 0]
+        parts = chain(store, entry, "apps", later) or []
+        assert [part.reports for part in parts] == [4001, 4001, 0]
         assert found["maps"]["frequency"] > 0.9
         assert found["mail"]["frequency"] == pytest.approx(0.5, abs=0.1)
         assert found["maps"]["mean"] == pytest.approx(0.8, abs=0.1)

@@ -53,11 +53,12 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         "--counts",
         "--linked",
         "--on",
+        "--earlier",
         "--share",
     ),
     "compare": ("--against", "--other"),
     "combine": ("--chosen",),
-    "trend": ("--every",),
+    "trend": ("--every", "--watch", "--horizon", "--false-alarms"),
     "regress": ("--reference",),
     "merge": ("--force",),
     "simulate": (

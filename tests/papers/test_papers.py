@@ -193,7 +193,7 @@ def test_every_number_that_differs_has_an_explanation(found: Paper) -> None:
     assert silent == []
     number = counts(verdicts)
     assert number["without explanation"] == 0
-    assert number["published"] == (number["as printed"] + number["re-read"] + number["unexplained"])
+    assert number["published"] == (number["as_printed"] + number["re_read"] + number["unexplained"])
     for claim in (v.claim for v in verdicts if v.claim.explanation):
         assert len(claim.explanation.removeprefix(UNRESOLVED).split()) >= 6, claim.name
 
@@ -289,7 +289,7 @@ def test_few_trials_are_told_apart_from_no_explanation() -> None:
     verdicts = [few("a"), few("b"), few("c", "A slip of the print."), few("d", f"{UNRESOLVED}why?")]
     number = counts(verdicts, {"a"})
     assert (number["few trials"], number["without explanation"]) == (1, 1)
-    assert (number["re-read"], number["unexplained"]) == (1, 1)
+    assert (number["re_read"], number["unexplained"]) == (1, 1)
     assert number["published"] == sum(number.values()) - number["published"]
     assert (
         "1 differ in this run of few trials and are reproduced by the full one"
@@ -320,7 +320,7 @@ def test_a_number_counts_as_printed_only_by_the_documents_own_labels() -> None:
         Verdict(formula, off, None),
     ]
     number = counts(verdicts)
-    assert (number["published"], number["as printed"], number["re-read"]) == (3, 2, 1)
+    assert (number["published"], number["as_printed"], number["re_read"]) == (3, 2, 1)
     assert formula_counts(verdicts) == (1, 0)
 
 
@@ -332,7 +332,7 @@ def test_the_published_numbers_are_265_and_formulas_are_none_of_them(
     assert sum(counts(one)["published"] for one in verdicts.values()) == 265
     assert formula_counts(verdicts["rappor-privacy"])[0] == 32
     tables = [v for v in verdicts["css2020"] if v.claim.part.startswith("Table")]
-    assert (len(tables), counts(tables)["as printed"]) == (90, 37)
+    assert (len(tables), counts(tables)["as_printed"]) == (90, 37)
     assert main(["papers", "list", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)["papers"]
     assert sum(one["published"] for one in told) == 265

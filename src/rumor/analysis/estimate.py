@@ -30,6 +30,7 @@ from rumor.estimators.data import EstimationData
 from rumor.kinds import KINDS
 from rumor.kinds.word_lists import read_words
 from rumor.mechanisms.summary import Summary
+from rumor.privacy.rounds import checked_rounds, require_rounds
 from rumor.results.rows import Columns, csv_text
 from rumor.results.shares import Share
 from rumor.results.view import View
@@ -206,6 +207,7 @@ def analyse(
     together: Sequence[str] = (),
     candidates: PathLike | Sequence[str] | None = None,
     options: Mapping[str, Any] | None = None,
+    earlier: Sequence[tuple[PathLike | Collection, PathLike | Summary]] = (),
     **chosen: Unpack[CountOptions],
 ) -> Analysis:
     """Estimate one question from a reports file, a folder of them or a saved summary.
@@ -214,9 +216,10 @@ def analyse(
     reports; a summary has nothing left to choose from. `distinct_ids` counts reports of equal
     ids once. A text question needs `candidates`, words or a file of them; `view` says how the
     estimates are shown, `together` are values whose joint share is shown too, `options` are
-    those of the method. `engine` is "local", "spark" (on this machine) or an engine, such as a
-    `rumor.analysis.engines.spark.engine.SparkEngine` of your session; one that has yet to be
-    started is when the rest has been checked.
+    those of the method. `earlier` are the rounds before this one of PrivKVM, each its collection
+    and its reports, which count whole. `engine` is "local", "spark" (on this machine) or an engine,
+    such as a `rumor.analysis.engines.spark.engine.SparkEngine` of your session; one that has yet to
+    be started is when the rest has been checked.
     """
     collection, question = as_collection(collection_file), chosen.get("question")
     if question is not None or len(collection.questions) == 1:
@@ -224,14 +227,23 @@ def analyse(
         checked_choice("method", asked_kind.resolve_method(method), asked_kind.methods())
     words = read_words(candidates) if isinstance(candidates, (str, os.PathLike)) else candidates
     with ExitStack() as stack:
+        if earlier:  # one engine counts all rounds
+            engine = _as_engine(chosen.get("engine", "local"))
+            chosen["engine"] = stack.enter_context(engine)
         counted = stack.enter_context(count(collection, path, **chosen))
         asked, totals = counted.question, counted.totals
         kind = KINDS[asked.kind]
         known = kind.candidate_options(asked.id, asked.mechanism, words, chosen.get("on_progress"))
         settings = {**known, **(options or {})}
+        before = _earlier_rounds(collection, asked, earlier, chosen)
         estimates = {
             stratum: kind.estimate(
-                asked.mechanism, _estimation_data(stratum, summary, counted.kept), method, settings
+                asked.mechanism,
+                [*(_round_of(one, stratum) for one in before), summary]
+                if before
+                else _estimation_data(stratum, summary, counted.kept),
+                method,
+                settings,
             )
             for stratum, summary in totals.summaries.items()
         }
@@ -246,6 +258,38 @@ def analyse(
         counted.repeated,
         counted.some_ids,
     )
+
+
+def _earlier_rounds(
+    collection: Collection,
+    asked: Question,
+    earlier: Sequence[tuple[PathLike | Collection, PathLike | Summary]],
+    chosen: CountOptions,
+) -> list[Totals]:
+    """Return the counts of the rounds before `collection`, in order; refuse gaps in the chain."""
+    if not earlier:
+        return []
+    require_rounds(asked.mechanism)
+    rounds = [(as_collection(contract), path) for contract, path in earlier]
+    rounds.sort(key=lambda one: one[0].question(asked.id).mechanism.round)
+    checked_rounds([*(contract for contract, _ in rounds), collection], asked.id)
+    options: CountOptions = {**chosen, "question": asked.id, "window": (None, None)}
+    options.pop("on_progress", None)
+    found = []
+    for contract, path in rounds:
+        with count(contract, path, **options) as counted:
+            found.append(counted.totals)
+    return found
+
+
+def _round_of(totals: Totals, stratum: Stratum) -> Summary:
+    """Return the counts of `stratum` in an earlier round; refuse one without reports in it."""
+    if stratum not in totals.summaries:
+        raise InputError(
+            f"every group must have reports in every round; got none of "
+            f"{stratum_name(stratum)} in an earlier one"
+        )
+    return totals.summaries[stratum]
 
 
 def as_collection(collection: PathLike | Collection) -> Collection:

@@ -19,7 +19,7 @@ from rumor.cli.options import (
     opt,
     option,
 )
-from rumor.core.errors import InputError
+from rumor.core.errors import InputError, format_value
 from rumor.core.exact import CONFIDENCE
 
 if TYPE_CHECKING:
@@ -114,6 +114,15 @@ class DayRange:
         return parse_day("--from", self.first), parse_day("--to", self.last)
 
 
+Earlier = Annotated[
+    list[str] | None,
+    option(
+        "--earlier COLLECTION=REPORTS",
+        "For PrivKVM: an earlier round, its contract and its reports; repeat the option for each.",
+    ),
+]
+
+
 @dataclass(frozen=True)
 class CountedRows:
     """Options that select the reports to count, and how they are grouped."""
@@ -143,6 +152,20 @@ class CountedRows:
     on: str | None = opt(
         "--on COLUMN", "With --linked: the public column that identifies respondents in both files."
     )
+    earlier: Earlier = None
+
+    def rounds(self) -> list[tuple[str, str]]:
+        """Return the contract and the reports of each earlier round."""
+        found = []
+        for given in self.earlier or ():
+            contract, equals, reports = given.partition("=")
+            if not (contract and equals and reports):
+                raise InputError(
+                    "an earlier round must be COLLECTION=REPORTS, its contract and its reports; "
+                    f"got {format_value(given)}"
+                )
+            found.append((contract, reports))
+        return found
 
 
 @dataclass(frozen=True)
@@ -201,13 +224,17 @@ def estimate(
       rumor estimate examples/browser.toml exported/ --engine spark --master spark://host:7077
       rumor estimate examples/browser.toml counts.csv --counts
       rumor estimate habits.toml smokes.parquet --linked drinks.parquet --on person
+      rumor estimate round-2.json reports-2.parquet --earlier round-1.toml=reports-1.parquet
     """
     from rumor.results.view import View
 
     # Everything that can be wrong with the options is said before anything is read.
     view = View(*vars(shown).values())
     how.options()
-    keep_inputs(collection, reports, how.candidates, rows.weights, rows.linked, **vars(written))
+    earlier = [path for pair in rows.rounds() for path in pair]
+    keep_inputs(
+        collection, reports, how.candidates, rows.weights, rows.linked, *earlier, **vars(written)
+    )
     if written.plot is not None:
         from rumor.results.charts import checked_chart_path
 
@@ -224,6 +251,8 @@ def estimate(
     elif rows.weights is not None:
         if rows.counts:
             raise InputError("groups are weighed by their reports; got --counts with --weights")
+        if rows.earlier:
+            raise InputError("rounds are estimated without weights; got --earlier with --weights")
         from rumor.cli.analyst_options import print_weighted
 
         print_weighted(
@@ -273,6 +302,7 @@ def _counted(
             engine=start(),
             by=rows.by,
             distinct_ids=rows.distinct_ids,
+            earlier=rows.rounds(),
             candidates=how.candidates,
             options=how.options(),
             on_progress=on_progress,
@@ -307,6 +337,7 @@ def _joined(
         "--option": how.option,
         "--assume": how.assume,
         "--save-summary": written.save_summary,
+        "--earlier": rows.earlier,
     }
     said = [name for name, value in others.items() if value not in (None, False)]
     if said:

@@ -201,11 +201,10 @@ def _list(as_json: bool) -> None:
     """Print the papers, with how many of their published numbers are reproduced, and how."""
     from rumor.core.plain_text import aligned
     from rumor.papers import MODULES, paper
-    from rumor.papers.render import counts, formula_counts, in_short
-    from rumor.papers.runner import committed, results
+    from rumor.papers.render import counts, formula_counts, in_short, verdicts_in_full
 
     found = [paper(name) for name in MODULES]
-    verdicts = [p.verdicts(results(*committed(p.name))) for p in found]
+    verdicts = [verdicts_in_full(p) for p in found]
     numbers = [counts(one) for one in verdicts]
     if as_json:
         print_json(
@@ -217,8 +216,8 @@ def _list(as_json: bool) -> None:
                         "source": p.source,
                         "cells": len(p.cells),
                         "published": number["published"],
-                        "as_printed": number["as printed"],
-                        "re_read": number["re-read"],
+                        "as_printed": number["as_printed"],
+                        "re_read": number["re_read"],
                         "unexplained": number["unexplained"],
                         "formulas": formula_counts(verdicts_)[0],
                         "checklist": len(p.checklist),
@@ -228,12 +227,13 @@ def _list(as_json: bool) -> None:
             }
         )
         return
-    shown = ("published", "as printed", "re-read", "unexplained")
+    shown = ("published", "as_printed", "re_read", "unexplained")
     rows = [
         (p.name, *(str(number[key]) for key in shown), p.source)
         for p, number in zip(found, numbers, strict=True)
     ]
-    print(aligned(("name", *shown, "source"), rows, left=(0, 5)))
+    head = ("name", "published", "as printed", "re-read", "unexplained", "source")
+    print(aligned(head, rows, left=(0, 5)))
     print(f"\n{in_short(numbers)}")
 
 

@@ -93,8 +93,8 @@ def counts(verdicts: Sequence[Verdict], in_full: Container[str] = ()) -> dict[st
     exact = sum(v.holds_as_printed for v in printed)
     return {
         "published": len(printed),
-        "as printed": exact,
-        "re-read": len(printed) - exact - few - unresolved - silent,
+        "as_printed": exact,
+        "re_read": len(printed) - exact - few - unresolved - silent,
         "unexplained": unresolved,
         "few trials": few,
         "without explanation": silent,
@@ -116,8 +116,12 @@ def _few_trials(paper: Paper, verdicts: Sequence[Verdict]) -> frozenset[str]:
 
 def in_full(paper: Paper) -> frozenset[str]:
     """Return the names of claims that the full results, which come with Rumor, reproduce."""
-    verdicts = paper.verdicts(results_of(*committed(paper.name)))
-    return frozenset(v.claim.name for v in verdicts if v.holds)
+    return frozenset(v.claim.name for v in verdicts_in_full(paper) if v.holds)
+
+
+def verdicts_in_full(paper: Paper) -> list[Verdict]:
+    """Return every claim of a paper, held to the full results that come with Rumor."""
+    return paper.verdicts(results_of(*committed(paper.name)))
 
 
 def in_short(numbers: Sequence[Mapping[str, int]]) -> str:
@@ -130,13 +134,13 @@ def in_short(numbers: Sequence[Mapping[str, int]]) -> str:
 def counts_sentence(number: Mapping[str, int]) -> str:
     """Return the counts as a sentence."""
     total = number["published"]
-    if total and total == number["as printed"]:
+    if total and total == number["as_printed"]:
         if total == 1:
             return "The one published number is reproduced as printed."
         return f"All {total} published numbers are reproduced as printed."
     text = (
-        f"Of {total} published numbers, {number['as printed']} are reproduced as printed, "
-        f"{number['re-read']} after a stated re-reading, and {number['unexplained']} are "
+        f"Of {total} published numbers, {number['as_printed']} are reproduced as printed, "
+        f"{number['re_read']} after a stated re-reading, and {number['unexplained']} are "
         "unexplained"
     )
     if number["few trials"]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping, Sequence
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -16,9 +15,9 @@ from rumor.analysis.compare.method import ReportSelection, question_heading
 from rumor.analysis.compare.quantities import collect_notes, measure_groups, measures_over_time
 from rumor.analysis.people import require_different
 from rumor.analysis.trend.line import find_change, smooth
+from rumor.analysis.trend.periods import Periods, read_day
 from rumor.analysis.trend.result import LineCoins, Trend
-from rumor.core.checks import checked_choice
-from rumor.core.errors import InputError, format_value
+from rumor.core.errors import InputError
 from rumor.core.reports import Mask
 from rumor.core.types import Vector
 from rumor.estimators.data import as_summary
@@ -29,7 +28,6 @@ from rumor.kinds.base import Kind
 from rumor.mechanisms.base import Mechanism
 from rumor.mechanisms.summary import Summary
 
-EVERY = ("day", "week")
 _LEAST = 3
 
 
@@ -43,7 +41,7 @@ def trend(
     largest change with a p-value adjusted for the search over all days. Days must be of different
     people.
     """
-    summaries = {_day(day): as_summary(mechanism, data) for day, data in days.items()}
+    summaries = {read_day(day): as_summary(mechanism, data) for day, data in days.items()}
     return estimate_trend(kind_of(mechanism), summaries, every=every, options=options)
 
 
@@ -61,21 +59,12 @@ def estimate_trend(
 
     `spans` gives the last day of each summary that is of several days, by its first.
     """
-    length = 7 if checked_choice("every", every, EVERY) == "week" else 1
-    lasts: dict[datetime.date, datetime.date] = {}
-    periods: dict[datetime.date, list[Summary]] = {}
-    for day in sorted(days):
-        start, end = _start(day, length), _start((spans or {}).get(day, day), length)
-        before = next(reversed(lasts), None)
-        if before is not None and start <= lasts[before]:
-            start = before  # a span reaches into this period: they cannot be told apart
-        lasts[start] = max(end, lasts.get(start, end))
-        periods.setdefault(start, []).append(days[day])
-    if len(periods) < _LEAST:
+    periods = Periods.of(days, every, spans)
+    if len(periods.starts) < _LEAST:
         raise InputError(
-            f"a trend needs {_LEAST} {every}s with reports or more; got {len(periods)}"
+            f"a trend needs {_LEAST} {every}s with reports or more; got {len(periods.starts)}"
         )
-    summaries = [reduce(lambda one, other: one + other, parts) for parts in periods.values()]
+    summaries = periods.summaries
     found = measures_over_time(measure_groups(kind, summaries, options=options))
     first, samples = found[0], [one.sample for one in found]
     observed = np.array([sample.mean for sample in samples])
@@ -86,15 +75,11 @@ def estimate_trend(
     if not known.any():
         raise InputError("a trend needs a value with a finite variance in every period; got none")
     observed, variance = observed[:, known], variance[:, known]
-    starts = np.array([day.toordinal() for day in periods])
-    line, moved = (
-        smooth(observed, variance, np.diff(starts) / length),
-        find_change(observed, variance),
-    )
+    line, moved = smooth(observed, variance, periods.gaps), find_change(observed, variance)
     kept: list[int] = np.flatnonzero(known).tolist()
     values: list[Any] = [first.values[i] for i in kept]
     return Trend(
-        periods=[_period(day, lasts[day], length) for day in periods],
+        periods=periods.names,
         values=values,
         quantities=[first.quantities[i] for i in kept],
         unbiased=observed,
@@ -106,9 +91,9 @@ def estimate_trend(
         after=moved.after,
         p_value=moved.p_value,
         adjusted=holm(moved.p_value),
-        counts=[summary.reports for summary in summaries],
+        counts=periods.counts,
         coins=_coins(samples, known, variance / line.deviation**2),
-        reports=sum(summary.reports for summary in summaries),
+        reports=sum(periods.counts),
         epsilon=max(summary.mechanism.epsilon for summary in summaries),
         heading=heading,
         notes=tuple(collect_notes(notes, found)),
@@ -123,29 +108,6 @@ def _coins(samples: Sequence[Sample], known: Mask, times: Vector) -> LineCoins |
     trials = np.array([one.trials[known] for one in exact])
     least, most = (np.array([one.within[side][known] for one in exact]) for side in (0, 1))
     return LineCoins(trials * times, (least, most))
-
-
-def _start(day: datetime.date, length: int) -> datetime.date:
-    """Return the first day of the day's period."""
-    return day - datetime.timedelta(days=day.weekday() if length == 7 else 0)
-
-
-def _period(first: datetime.date, last: datetime.date, length: int) -> str:
-    """Name a period by its first day, or one of several by its first and its last day."""
-    if first == last:
-        return first.isoformat()
-    return f"{first}..{last + datetime.timedelta(days=length - 1)}"
-
-
-def _day(day: object) -> datetime.date:
-    if isinstance(day, datetime.date):
-        return day if not isinstance(day, datetime.datetime) else day.date()
-    try:
-        return datetime.date.fromisoformat(str(day))
-    except ValueError:
-        raise InputError(
-            f"a day must be a date, or written YYYY-MM-DD; got {format_value(day)}"
-        ) from None
 
 
 def follow_reports(stored: ReportSelection, every: str = "day") -> Trend:

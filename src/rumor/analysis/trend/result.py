@@ -30,6 +30,8 @@ from rumor.results.view import ROWS_SHOWN, View, ViewOptions, make_view
 if TYPE_CHECKING:
     import altair as alt
 
+ONE_LOOK = "p-values are valid for one look at the reports"
+
 
 @dataclass(frozen=True)
 class LineCoins:
@@ -177,7 +179,10 @@ class Trend(Tabular):
             *rows_left_out(len(self.values) - len(order), "less significant value"),
             f"{len(self.periods)} periods from {self.periods[0]} to {self.periods[-1]}; "
             f"{self.reports:,} reports, epsilon {self.epsilon:.4g} per report",
-            *(wrapped(line) for line in (self.method, self.coverage_sentence(asked), *self.notes)),
+            *(
+                wrapped(line)
+                for line in (self.method, self.coverage_sentence(asked), ONE_LOOK, *self.notes)
+            ),
         ]
         return "\n\n".join([*([self.heading] if self.heading else []), "\n".join(lines)])
 

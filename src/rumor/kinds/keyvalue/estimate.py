@@ -31,10 +31,11 @@ from rumor.kinds.keyvalue.fit.published import (
     state_em,
 )
 from rumor.kinds.keyvalue.intervals import (
-    FrequencyIntervals,
     KeyIntervals,
+    LaterRound,
     NoIntervals,
     ReachingKeyIntervals,
+    RoundIntervals,
 )
 from rumor.kinds.keyvalue.result import KeyValueEstimate
 from rumor.mechanisms.keyvalue import KeyCounts, KeyRates, KeyValueMechanism
@@ -62,7 +63,8 @@ def estimate(
     """
     chosen = checked_method(method, options, OPTIONS, f" for {mechanism.name}")
     if isinstance(data, (list, tuple)) and data and all(isinstance(s, Summary) for s in data):
-        return estimate_rounds(data, chosen, options)
+        # Saved counts know no labels; the contract's mechanism does.
+        return replace(estimate_rounds(data, chosen, options), values=_names(mechanism))
     return estimate_keyvalue(as_summary(mechanism, data), chosen, options)
 
 
@@ -253,7 +255,12 @@ def _later_round(summary: Summary, mechanism: PrivKVM, method: str) -> KeyValueE
         epsilon=mechanism.epsilon,
         method="calibration",
         intervals=NoIntervals(counts, KeyRates(0.0, 1.0, 1.0), grid.low, grid.high),
-        diagnostics={"round": mechanism.round, "frequencies": "come from round 1"},
+        diagnostics={
+            "round": mechanism.round,
+            "frequencies": "come from round 1",
+            "warning": "shares, and intervals of means, need the reports of the rounds before as "
+            "well (--earlier)",
+        },
     )
 
 
@@ -272,6 +279,7 @@ def estimate_rounds(
     if len(summaries) == 1:
         return first
     last = estimate_keyvalue(summaries[-1], "calibration")
+    number = rounds[-1].round
     return replace(
         last,
         frequency=first.frequency,
@@ -281,10 +289,20 @@ def estimate_rounds(
         frequency_known=first.frequency_known,
         reports=sum(s.reports for s in summaries),
         epsilon=max(m.epsilon for m in rounds),
-        method=f"{first.method}, means of round {rounds[-1].round}",
-        intervals=FrequencyIntervals(*_parts(first.intervals)),
+        method=f"{first.method}, means of round {number}",
+        intervals=RoundIntervals(*_parts(first.intervals), _later(summaries[-1])),
         diagnostics={
             "rounds": len(summaries),
             "fake_clients": first.diagnostics["fake_clients"],
+            "warning": f"means are those of round {number}, which lean towards round {number - 1} "
+            "where few hold the key; their intervals allow for it",
         },
     )
+
+
+def _later(summary: Summary) -> LaterRound:
+    """Return what a round after the first tells of means."""
+    mechanism = summary.made_by(PrivKVM)
+    counts = mechanism.counts(summary.tally, summary.reports)
+    made_up = np.array(mechanism.fakes) / mechanism.grid.steps - 1
+    return LaterRound(counts, made_up, 2 * mechanism.value_truth / exact.WORD - 1)

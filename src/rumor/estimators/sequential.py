@@ -1,0 +1,151 @@
+"""Evidence that may be read at any time: normal mixtures, and changes over a declared horizon.
+
+*One difference.* Let z be a standardised difference, and let the difference that is looked for have
+a normal prior of `ratio` times its variance. The likelihood ratio, averaged over that prior, is
+
+    E = (1 + ratio)^(-1/2) exp(z^2 ratio / (2 (1 + ratio)))
+
+(Robbins, Annals of Mathematical Statistics 41, 1970). Without a difference E is a martingale of
+mean 1 as reports arrive, so it ever reaches 1/alpha with probability at most alpha (Ville 1939).
+`mixture_quantile` is the largest |z| that stays below.
+
+*A change at an unknown period.* The level before a change is unknown as well. Each period is held
+against all periods before it: these standardised scores are independent standard normals without a
+change, whatever the level. A shift after period k moves the scores of later periods by known
+factors, so each k has a martingale E_k, which is 1 up to period k. Over a declared horizon the
+average of all E_k is a martingale too: one statement covers every period at which a change may
+begin and every look. The prior of the shift has the variance of one average period up to k, which
+is known when the first period after k arrives.
+
+*Reports that are few.* Variances are those without a change: at the pooled truth of all periods so
+far, never a period's own estimate, which is small where its noise is. Where counts are small,
+`Scores` holds two scores for each period: `low` is no larger and `high` no smaller than an exactly
+normal score, and evidence of an increase uses the first, of a decrease the second.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import log_ndtr
+
+from rumor.core.reports import Mask
+from rumor.core.types import Rows, Vector
+
+
+def log_mixture(z: Vector, ratio: Vector | float) -> Vector:
+    """Return the log evidence of standardised differences `z`; `ratio` is prior to variance."""
+    return np.asarray((z * z * (ratio / (1 + ratio)) - np.log1p(ratio)) / 2)
+
+
+def mixture_quantile(ratio: Vector | float, alpha: Vector | float) -> Vector:
+    """Return the |z| at which `log_mixture` with `ratio` reaches 1/`alpha`; infinite at 0."""
+    ratio = np.asarray(ratio, dtype=np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = np.sqrt((1 + ratio) / ratio * (np.log1p(ratio) - 2 * np.log(alpha)))
+    return np.where(ratio > 0, found, np.inf)
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Standardised differences of every period from all before it, periods by values.
+
+    `precision` is the weight of a period, 1 over its variance in units of one report's.
+    """
+
+    low: Vector
+    high: Vector
+    precision: Vector
+
+    def at(self, columns: Rows | Mask) -> Scores:
+        """Return the scores of the values at `columns`."""
+        return Scores(self.low[:, columns], self.high[:, columns], self.precision[:, columns])
+
+    @property
+    def tested(self) -> Mask:
+        """The values that some period could be compared on."""
+        return np.asarray((_loadings(self.precision) > 0).any(axis=0))
+
+
+def _before(precision: Vector) -> Vector:
+    """Return the summed precision of all periods before each."""
+    return np.asarray(np.cumsum(precision, axis=0) - precision)
+
+
+def _loadings(precision: Vector) -> Vector:
+    """Return by how much a shift of 1 moves each score, over the precision before the shift."""
+    before = _before(precision)
+    usable = (precision > 0) & (before > 0)
+    inside = np.where(usable, before + before**2 / np.where(usable, precision, 1.0), 1.0)
+    return np.where(usable, 1 / np.sqrt(inside), 0.0)
+
+
+@dataclass(frozen=True)
+class ChangeEvidence:
+    """The evidence for a change of every value after every period, as of each look.
+
+    `weights` has the prior probability of a change right after each period but the last; what is
+    missing from 1 is left for periods to come.
+    """
+
+    scores: Scores
+    weights: Vector
+
+    def log_by_change(self, look: int, columns: Rows | Mask | None = None) -> Vector:
+        """Return log E_k at period `look` (from 0), for k = 1 to `look` by `columns`."""
+        some = self.scores if columns is None else self.scores.at(columns)
+        loading = _loadings(some.precision)[: look + 1]
+        own = np.cumsum(some.precision[: look + 1], axis=0)[:-1]
+        squares = np.cumsum(loading**2, axis=0)
+        held = np.cumsum(some.precision[: look + 1] > 0, axis=0)[:-1]
+        # ratio = T B, with T = held / own and B = own^2 (squares so far - squares before k).
+        ratio = held * own * np.maximum(squares[-1] - squares[:-1], 0.0)
+        scale = np.sqrt(held * own / (1 + ratio))
+
+        def shift(score: Vector) -> Vector:
+            sums = np.cumsum(loading * score[: look + 1], axis=0)
+            return np.asarray((sums[-1] - sums[:-1]) * scale)
+
+        up = shift(some.low)
+        if some.low is some.high:
+            return np.asarray((up * up - np.log1p(ratio)) / 2)
+        down = -shift(some.high)
+        # Half of either side: a half-normal prior of a shift upwards, and one downwards.
+        sides = np.logaddexp(up * up / 2 + log_ndtr(up), down * down / 2 + log_ndtr(down))
+        return np.asarray(sides - np.log1p(ratio) / 2)
+
+    def log_at(self, look: int, columns: Rows | Mask | None = None) -> Vector:
+        """Return the log evidence of each value at period `look`, for a change at any period."""
+        weights = self.weights[:look, None]
+        rest = 1 - float(weights.sum())
+        own = self.log_by_change(look, columns)
+        top = np.maximum(own.max(axis=0, initial=0.0), 0.0)
+        total = (weights * np.exp(own - top)).sum(axis=0) + max(rest, 0.0) * np.exp(-top)
+        with np.errstate(divide="ignore"):
+            return np.asarray(top + np.log(total))
+
+    def log_by_look(self) -> Vector:
+        """Return the log evidence of every value at every look, looks by values."""
+        looks, values = self.scores.low.shape
+        found = np.zeros((looks, values))
+        for look in range(1, looks):
+            found[look] = self.log_at(look)
+        return found
+
+
+def flat_weights(gaps: Vector, horizon: int) -> Vector:
+    """Return flat probabilities of a change within `horizon` periods, as `gaps` lie between them.
+
+    A gap of several periods has the probability of a change in any of them.
+    """
+    ends = np.minimum(np.cumsum(gaps), horizon - 1)
+    return np.asarray(np.diff(ends, prepend=0.0) / max(horizon - 1, 1))
+
+
+def any_look_radius(variance: Vector, prior: Vector, alpha: float) -> Vector:
+    """Return by how far a difference of this `variance` errs at any look, tuned to `prior`."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(variance > 0, prior / variance, math.inf)
+    return np.asarray(np.sqrt(variance) * mixture_quantile(np.minimum(ratio, 1e12), alpha))
