@@ -117,9 +117,9 @@ def expected_errors(collection: Collection, users: int) -> dict[str, str]:
     for question in collection.questions:
         kind, mechanism = KINDS[question.kind], question.mechanism
         domain = kind.answer_domain(mechanism)
-        ends = domain["range"]
-        low, high = ends if isinstance(ends, (list, tuple)) else (0.0, 1.0)
-        answers = domain["answers"]
+        ends, answers = domain["range"], domain["answers"]
+        last = answers - 1 if isinstance(answers, int) else 1  # labels in order are 0, 1, 2, ...
+        low, high = ends if isinstance(ends, (list, tuple)) else (0, last)
         size = Size(
             domain=answers if isinstance(answers, int) else None,
             users=users,
@@ -130,5 +130,5 @@ def expected_errors(collection: Collection, users: int) -> dict[str, str]:
             planned = kind.plan_question(size)
             error = planned.error(mechanism, users)
             share = planned.unit == "share"
-            found[question.id] = f"{error:.2%}" if share else f"{error:.3g}"
+            found[question.id] = f"{error:.2%}" if share else f"{error:.3g} (of the mean)"
     return found
