@@ -185,6 +185,7 @@ def what_goes_wrong() -> Life:
             GO,
             next_answers(refusal("closed")),
             click("#retry"),
+            visit(),
             next_answers(refusal("unknown-collection", 404)),
             GO,
             next_answers(refusal("invalid-report", 400, refused=[0])),
@@ -483,7 +484,7 @@ def through_a_relay() -> Life:
             click("button.primary"),
             visit(),
             GO,
-            # Of two elements of a question, one sends: the other's report is over.
+            # What one of two elements drew is shown by the other, where it is over when it is sent.
             visit("element", "/page"),
             {"do": "add", "tag": "rumor-question", "attributes": {"question": "a"}},
             {"do": "add", "tag": "rumor-question", "attributes": {"question": "a"}},
@@ -491,9 +492,9 @@ def through_a_relay() -> Life:
             click("input", nth=0),
             click("button.primary", nth=0),
             {"do": "set", "of": "browser", "now": 82_082 * TURN + 1},
+            click("button.primary", nth=-1),
             click("input", nth=-1),
             click("button.primary", nth=-1),
-            {"do": "set", "of": "browser", "now": 82_083 * TURN},
             click("button.primary", nth=-1),
             {"do": "set", "of": "network", **served(plain)},
             visit(),
@@ -502,6 +503,7 @@ def through_a_relay() -> Life:
                 None, {"status": 403, "json": {"type": "urn:rumor:problem:closed", "detail": "x"}}
             ),
             GO,
+            visit(),
             GO,
             {"do": "set", "of": "network", **served(quick)},
             visit(),

@@ -88,12 +88,40 @@ def test_a_question_is_answered_on_another_page(
     assert len(store.newest_reports(entry, "hours", 9)) == 0
     sent = {"question": "homepage", "accepted": 1}
     assert page.evaluate("window.told") == ["rumor-drawn", "rumor-drawn", sent]
+    # Each element shows what both have cost, and takes back what both have sent.
+    expect(home.locator("[part=spent]")).to_contain_text("epsilon 4, of a limit of 4")
+    expect(hours.locator("[part=spent]")).to_contain_text("epsilon 4, of a limit of 4")
     page.reload()
     expect(home).to_contain_text("You have answered this question.")
     expect(hours.get_by_role("button", name="Send this report")).to_be_visible()
     page.evaluate("document.documentElement.lang = 'ja'")
     hours.evaluate("(node) => (node.lang = 'ja')")
     expect(hours.get_by_role("button", name="このレポートを送る")).to_be_visible()
+
+
+def test_reports_are_taken_back_in_an_element(
+    open_page: OpenPage, embedded: tuple[str, Store, StoredCollection]
+) -> None:
+    url, store, entry = embedded
+    page = open_page()
+    page.goto(url)
+    home, hours = element(page, "homepage"), element(page, "hours")
+    home.get_by_label("mail").check()
+    hours.locator("input").fill("7")
+    for each in (home, hours):
+        each.get_by_role("button", name="Add noise to my answer").click()
+        each.get_by_role("button", name="Send this report").click()
+        expect(each).to_contain_text("Your report has been received")
+    hours.get_by_role("button", name="Withdraw my 2 reports").click()
+    expect(hours.get_by_role("button", name="Cancel")).to_be_focused()
+    hours.get_by_role("button", name="Yes, withdraw all 2").click()
+    expect(hours.locator("[role=status]")).to_have_text("Your 2 reports have been withdrawn.")
+    for each in (home, hours):
+        expect(each).to_contain_text("You have answered this question.")
+        expect(each).not_to_contain_text("Received.")
+        expect(each.get_by_role("button", name="Withdraw")).to_have_count(0)
+    for question in ("homepage", "hours"):
+        assert len(store.newest_reports(entry, question, 9)) == 0
 
 
 @pytest.mark.slow

@@ -32,7 +32,7 @@ browser.before = (opened) => {
     link.append(lang);
     document.getElementById("languages").append(link);
   }
-  for (const name of ["rumor-drawn", "rumor-sent", "rumor-problem"]) {
+  for (const name of ["rumor-drawn", "rumor-sent", "rumor-withdrawn", "rumor-problem"]) {
     document.addEventListener(name, ({ detail }) => void opened.told.push([name, detail]));
   }
 };

@@ -186,3 +186,80 @@ def test_pages_escape_what_they_show() -> None:
     assert html.escape(ATTACK) in certificate
     assert "svg" not in _seen(certificate).tags
     assert "default-src 'none'" in _seen(certificate).policy
+
+
+# What every JavaScript object has (ECMAScript: Object.prototype, annex B): charts are drawn by it.
+OF_EVERY_OBJECT = [
+    *("constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable"),
+    *("toLocaleString", "toString", "valueOf", "__proto__", "__defineGetter__"),
+    *("__defineSetter__", "__lookupGetter__", "__lookupSetter__"),
+]
+DAYS = ("2026-01-05", "2026-01-06", "2026-01-07")
+HOSTILE = f"""
+name = "c"
+series = "c"
+contact = "a@example.org"
+[[questions]]
+id = "choice"
+kind = "choice"
+text = "?"
+labels = {OF_EVERY_OBJECT}
+epsilon = 4.0
+[[questions]]
+id = "set"
+kind = "set"
+text = "?"
+labels = {OF_EVERY_OBJECT}
+epsilon = 4.0
+[[questions]]
+id = "keyvalue"
+kind = "keyvalue"
+text = "?"
+keys = {OF_EVERY_OBJECT}
+low = 0
+high = 1
+epsilon = 4.0
+"""
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a contract of such labels, and reports of three days."""
+    folder = tmp_path_factory.mktemp("hostile")
+    (folder / "c.toml").write_text(HOSTILE)
+    names = [OF_EVERY_OBJECT[i % len(OF_EVERY_OBJECT)] for i in range(600)]
+    keys = {key: [0.5 if key == name else None for name in names] for key in OF_EVERY_OBJECT}
+    table = pa.table({"choice": names, "set": [[name] for name in names], **keys})
+    pq.write_table(table, folder / "answers.parquet")
+    for day in DAYS:
+        place = [str(folder / name) for name in ("c.toml", "answers.parquet")]
+        out = ["-o", str(folder / "day.parquet"), "--seed", "1", "--day", day]
+        assert main(["privatize", *place, *out]) == 0
+        for question in ("choice", "set", "keyvalue"):
+            (folder / question).mkdir(exist_ok=True)
+            (folder / f"day-{question}.parquet").rename(folder / question / f"{day}.parquet")
+    return folder
+
+
+@pytest.mark.parametrize("verb", ["estimate", "compare", "trend"])
+@pytest.mark.parametrize("question", ["choice", "set", "keyvalue"])
+def test_labels_that_every_object_has_are_drawn(hostile: Path, verb: str, question: str) -> None:
+    """As a picture, and in a notebook, where the chart's own specification is drawn."""
+    days = [str(hostile / question / f"{day}.parquet") for day in DAYS]
+    path = hostile / f"{verb}-{question}.svg"
+    of = {"estimate": days[:1], "compare": days[:2], "trend": [str(hostile / question)]}[verb]
+    command = [verb, str(hostile / "c.toml"), *of, "--question", question, "--top", "12"]
+    assert main([*command, "--plot", str(path)]) == 0
+    svg = path.read_text(encoding="utf-8")
+    drawn = re.findall(r">(?:share: )?([^<>]+?)\u2060?<", svg)
+    assert set(OF_EVERY_OBJECT) <= set(drawn)
+
+
+def test_a_notebook_draws_such_labels() -> None:
+    import vl_convert
+
+    oracle = rumor.RandomizedResponse(domain=OF_EVERY_OBJECT, epsilon=4.0)
+    reports = oracle.privatize(OF_EVERY_OBJECT * 50, random=rumor.Seeded(1))
+    chart = rumor.estimate(oracle, reports).plot(rows=12)
+    svg = vl_convert.vegalite_to_svg(chart.to_dict())
+    assert all(f">{name}" in svg for name in OF_EVERY_OBJECT)

@@ -16,7 +16,7 @@ import math
 from collections.abc import Mapping
 from html import escape
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 from rumor.core.errors import InputError
 from rumor.core.files import PathLike, whole_file
@@ -34,6 +34,14 @@ const said = JSON.parse(document.getElementById("chart").textContent);
 const actions = { export: true, source: false, compiled: false, editor: false };
 vegaEmbed("#picture", said, { mode: "vega-lite", ast: true, actions });
 """
+# What every JavaScript object has. Vega keeps rows and lines in objects, by label: a label of such a
+# name is taken for what the object has. A sign that nobody sees makes it a label like others.
+_OF_EVERY_OBJECT = frozenset(
+    """__defineGetter__ __defineSetter__ __lookupGetter__ __lookupSetter__ __proto__ constructor
+    hasOwnProperty isPrototypeOf propertyIsEnumerable toLocaleString toString valueOf""".split()
+)
+_UNSEEN = "\u2060"
+
 _ESCAPED = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 
 
@@ -42,6 +50,11 @@ class Chart(Protocol):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the specification."""
+        ...
+
+    @classmethod
+    def from_dict(cls, dct: dict[str, Any]) -> Self:
+        """Return the chart of a specification."""
         ...
 
 
@@ -56,10 +69,12 @@ def checked_chart_path(path: PathLike) -> str:
 
 
 def save_if_named(chart: C, path: PathLike | None) -> C:
-    """Return the chart, written to `path` first if there is one."""
+    """Return the chart, fit to be drawn in a notebook, written to `path` first if there is one."""
     if path is not None:
         save_chart(chart, path)
-    return chart
+    spec = chart.to_dict()
+    fit = fit_to_draw(spec)
+    return chart if fit == spec else type(chart).from_dict(fit)
 
 
 def save_chart(chart: Chart, path: PathLike) -> None:
@@ -91,9 +106,9 @@ def specification(chart: Chart) -> dict[str, Any]:
 
 
 def fit_to_draw(part: Any) -> Any:
-    """Return a part of a specification without characters and numbers that cannot be drawn."""
+    """Return a part of a specification without texts and numbers that cannot be drawn."""
     if isinstance(part, str):
-        return drawable(part)
+        return part + _UNSEEN if part in _OF_EVERY_OBJECT else drawable(part)
     if isinstance(part, Mapping):
         return {fit_to_draw(key): fit_to_draw(value) for key, value in part.items()}
     if isinstance(part, (list, tuple)):

@@ -63,6 +63,11 @@ class Parent extends Node_ {
       if (node.localName === "script") documentOf(node).load(node);
     }
   }
+  replaceWith(node) {
+    node.remove();
+    this.parentNode.childNodes[this.parentNode.childNodes.indexOf(this)] = node;
+    [node.parentNode, this.parentNode] = [this.parentNode, null];
+  }
   replaceChildren(...nodes) {
     for (const old of [...this.childNodes]) old.remove();
     this.append(...nodes);

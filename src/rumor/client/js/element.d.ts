@@ -12,6 +12,8 @@ export class RumorQuestion extends HTMLElement {
 export type RumorDrawn = CustomEvent<{ question: string }>;
 /** The collector has the report; `accepted` is 0 if it had it before. */
 export type RumorSent = CustomEvent<{ question: string; accepted: number }>;
+/** Reports were taken back: those of every element of the collection, `count` together. */
+export type RumorWithdrawn = CustomEvent<{ count: number }>;
 /** An error occurred, which the element shows to the respondent. */
 export type RumorProblem = CustomEvent<{ code: RumorError["code"] | "other" }>;
 
@@ -22,6 +24,7 @@ declare global {
   interface HTMLElementEventMap {
     "rumor-drawn": RumorDrawn;
     "rumor-sent": RumorSent;
+    "rumor-withdrawn": RumorWithdrawn;
     "rumor-problem": RumorProblem;
   }
 }

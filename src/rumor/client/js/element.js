@@ -5,13 +5,13 @@
  * Attributes: `collector`, the address of the collector (by default the page's own origin); `question`, its id;
  * `digest` pins the contract; `lang` is one of the page's languages, by default the language of the surrounding page. An invitation is a property, not an
  * attribute, so that it is in no markup. Events, which bubble and never hold an answer: `rumor-drawn` and
- * `rumor-sent` with the question, `rumor-problem` with a code. Looks: the custom properties of `HOST`.
+ * `rumor-sent` with the question, `rumor-withdrawn` with a count, `rumor-problem` with a code. Looks: the custom properties of `HOST`.
  */
 
-import { BrowserStore, Respondent, RumorError, describeReport, fetchContract } from "./rumor.js";
-import { DETAILED, control, errorSentence, formatAnswer, loadControls, mistakeIn, showMistake } from "./view/controls.js";
+import { BrowserStore, Respondent, RumorError, fetchContract } from "./rumor.js";
+import { DETAILED, control, errorSentence, loadControls, mistakeIn, showMistake } from "./view/controls.js";
 import { h } from "./view/dom.js";
-import { formatNumber, fullSentence, takesMore, oddsView, reportView, updateCard } from "./view/report.js";
+import { formatNumber, fullSentence, noteDrawn, oddsView, reportsView, takesMore, updateCard } from "./view/report.js";
 import { styled } from "./view/style.js";
 import { wordsFor } from "./view/words.js";
 
@@ -53,6 +53,9 @@ input:where([type="text"], [type="number"]), select { width: 100%; padding: 0.7r
 input:where([type="radio"], [type="checkbox"]) { accent-color: var(--accent); width: 1.15rem; height: 1.15rem; margin: 0; flex: none; }
 `;
 
+// What one element draws, sends or withdraws is in the ledger of all; another tab's is looked for when this one is seen again.
+const CHANGES = ["rumor-drawn", "rumor-sent", "rumor-withdrawn", "rumor-problem", "visibilitychange"];
+
 // Elements of one collection share its contract.
 const contracts = new Map();
 
@@ -82,7 +85,12 @@ export class RumorQuestion extends HTMLElement {
   }
 
   connectedCallback() {
+    for (const change of CHANGES) document.addEventListener(change, this.#lookAgain);
     this.#start();
+  }
+
+  disconnectedCallback() {
+    for (const change of CHANGES) document.removeEventListener(change, this.#lookAgain);
   }
 
   attributeChangedCallback() {
@@ -123,8 +131,19 @@ export class RumorQuestion extends HTMLElement {
     const { person, contract, card } = this.#known;
     const assignment = await person.assignment(contract);
     const standing = (this.#known.standing = await person.budget(contract));
+    this.#known.withdrawable = await person.withdrawable(contract.series);
     updateCard(card, contract, await person.spending(), await person.pending(contract), assignment.open && assignment.questions.includes(card.question.id), standing);
   }
+
+  #lookAgain = async (event) => {
+    if (!this.#known || this.#busy || document.hidden || event.composedPath()[0] === this) return;
+    const { card, withdrawable } = this.#known;
+    const { state, made } = card;
+    await this.#stock();
+    if (state === "sent" && withdrawable && !this.#known.withdrawable) await this.#startOver();
+    if (card.state !== state || card.made !== made) this.#render();
+    else this.#root.querySelector("[part=spent]")?.replaceWith(this.#spent());
+  };
 
   #put(words, ...children) {
     const box = h("div", { lang: words.tag, part: "box" }, ...children);
@@ -133,14 +152,29 @@ export class RumorQuestion extends HTMLElement {
   }
 
   #render(status = null) {
-    const { words, card, notices, standing } = this.#known;
+    const { words, card, notices } = this.#known;
     const { question, state } = card;
     const title = h("h2", { class: "title", part: "title", id: "title", tabindex: "-1", dir: "auto" }, question.text || question.id);
     const said = h("p", { class: "status", part: "status", role: "status", tabindex: "-1" }, status);
-    const spent = h("p", { class: "soft", part: "spent" }, (standing.spent ? words.spent : words.spentNone)(formatNumber(words, standing.ceiling), formatNumber(words, standing.spent)));
     const place = h("div", { class: "action", part: "action" });
     const body = { open: () => this.#asking(place), drawn: () => this.#drawn(place), sent: () => this.#sent(place), full: () => h("p", { class: "soft" }, fullSentence(card, words)), away: () => null }[state]();
-    this.#put(words, title, state === "full" ? null : notices, body, h("div", { role: "alert" }), said, place, spent);
+    this.#put(words, title, state === "full" ? null : notices, body, h("div", { role: "alert" }), said, place, this.#spent());
+  }
+
+  /** Show what the collection has cost so far, and the way to take reports back. */
+  #spent() {
+    const { words, standing, withdrawable: count } = this.#known;
+    const back = h("span", {});
+    const button = (label, onclick) => h("button", { type: "button", class: "quiet", onclick }, label);
+    const ask = (asking) => {
+      back.replaceChildren(...(asking
+        ? [words.withdrawHint, words.space, button(words.withdrawYes(count), () => this.#withdraw()), " ", button(words.withdrawNo, () => ask(false))]
+        : [button(words.withdraw(count), () => ask(true))]));
+      if (back.isConnected) back.lastElementChild.focus();
+    };
+    if (count) ask(false);
+    return h("p", { class: "soft", part: "spent" },
+      (standing.spent ? words.spent : words.spentNone)(formatNumber(words, standing.ceiling), formatNumber(words, standing.spent)), count ? [" ", back] : null);
   }
 
   /** Show the question: its privacy loss, its control, and the button that adds noise. */
@@ -160,30 +194,20 @@ export class RumorQuestion extends HTMLElement {
   }
 
   #drawn(place) {
-    const { words } = this.#known;
+    const { words, card } = this.#known;
     place.append(h("p", { class: "soft" }, words.sendHint), h("button", { type: "button", class: "primary", part: "button", onclick: () => this.#send() }, words.send(1)));
-    return this.#reports();
+    return reportsView(card, words);
   }
 
   #sent(place) {
     const { words, card } = this.#known;
     const again = () => {
-      Object.assign(card, { state: "open", value: undefined, envelopes: [] });
+      Object.assign(card, { state: "open", value: undefined, mine: undefined, envelopes: [] });
       this.#render();
       this.#focus(".title");
     };
     if (takesMore(card)) place.append(h("button", { type: "button", class: "quiet", onclick: again }, words.again));
-    return this.#reports();
-  }
-
-  #reports() {
-    const { words, card } = this.#known;
-    const value = card.value === undefined ? null : formatAnswer(card.question, card.value, words);
-    return [
-      value === null && card.state === "drawn" ? h("p", { class: "soft" }, words.earlier) : null,
-      value === null ? null : (card.notes ?? []).map((note) => h("p", { class: "notice" }, words.notes[note.code](note))),
-      card.envelopes.map(({ report }) => reportView(card, describeReport(card.question, report), report, value, words)),
-    ];
+    return reportsView(card, words);
   }
 
   async #draw() {
@@ -196,8 +220,11 @@ export class RumorQuestion extends HTMLElement {
     // This storage has the ledger, so the browser should keep it when space is short.
     navigator.storage?.persist?.().catch(() => {});
     await this.#once(async () => {
-      const [made] = await person.prepare(contract, { [card.question.id]: card.value }, { invitation: this.invitation });
-      card.notes = made.notes;
+      await this.#stock();
+      if (card.state !== "open") throw new RumorError("tab", "another tab has answered meanwhile");
+      const made = await person.prepare(contract, { [card.question.id]: card.value }, { invitation: this.invitation });
+      card.notes = made[0].notes;
+      noteDrawn(card, made);
       await this.#stock();
       this.#render(words.drawn(1));
       this.#focus(".title");
@@ -214,13 +241,36 @@ export class RumorQuestion extends HTMLElement {
       // The dropped report may be an earlier one; the report drawn now can still have arrived.
       const over = outcome.dropped ? new RumorError("over", outcome.problem) : null;
       if (over && !outcome.arrived.includes(card.question.id)) throw over;
-      card.state = "sent";
+      const count = outcome.accepted + outcome.duplicates;
+      if (count) card.state = "sent";
       await this.#stock();
-      this.#render(words.sentAll(1));
+      this.#render(count ? words.sentAll(1) : words.otherTab);
       this.#focus(".status");
-      this.#tell("rumor-sent", { question: card.question.id, accepted: outcome.accepted });
+      if (count) this.#tell("rumor-sent", { question: card.question.id, accepted: outcome.accepted });
       if (over) this.#complain(over, words, null);
     });
+  }
+
+  /** Take back the reports of this collection, those of other elements among them. */
+  async #withdraw() {
+    const { words, contract, person } = this.#known;
+    await this.#once(async () => {
+      const outcome = await person.withdraw(this.#collector, { series: contract.series });
+      await this.#startOver();
+      if (outcome.left && outcome.refusal) throw Object.assign(new RumorError("refused", outcome.problem), { type: outcome.refusal });
+      if (outcome.left) throw new RumorError("away", outcome.problem);
+      const count = outcome.withdrawn + outcome.absent;
+      this.#render(words.withdrawn(count));
+      this.#focus(".status");
+      this.#tell("rumor-withdrawn", { count });
+    });
+  }
+
+  /** Forget a report that was taken back, and ask again where the question allows it. */
+  async #startOver() {
+    const { card } = this.#known;
+    if (card.state === "sent") Object.assign(card, { state: "open", mine: undefined, envelopes: [] });
+    await this.#stock();
   }
 
   /** Run `work` unless other work runs; show an error as a sentence. */

@@ -3,16 +3,16 @@
  * reports, which are shown before they are sent and kept by the browser until they arrive.
  */
 
-import { BrowserStore, Respondent, RumorError, describeReport, fetchContract } from "/client/rumor.js";
+import { BrowserStore, Respondent, RumorError, fetchContract } from "/client/rumor.js";
 import { byId, h } from "/client/view/dom.js";
-import { DETAILED, control, errorSentence, formatAnswer, loadControls, mistakeIn, showMistake } from "/client/view/controls.js";
-import { posteriorBound, formatNumber, fullSentence, takesMore, oddsView, formatPercent, reportView, updateCard } from "/client/view/report.js";
+import { DETAILED, control, errorSentence, loadControls, mistakeIn, showMistake } from "/client/view/controls.js";
+import { formatNumber, formatPercent, fullSentence, noteDrawn, oddsView, posteriorBound, reportsView, takesMore, updateCard } from "/client/view/report.js";
 import { styled } from "/client/view/style.js";
 
 /** The page's state. A card is "open", "drawn", "sent", "full" or, where another day is assigned, "away". */
 const page = {
   words: null, lang: "en", contract: null, person: null, invitation: "", cards: new Map(), older: 0, busy: false, say: null,
-  refusal: null, steps: null, asking: false, assignment: null, notices: null,
+  refusal: null, steps: null, asking: false, assignment: null, notices: null, withdrawable: 0,
 };
 
 const number = (value, digits) => formatNumber(page.words, value, digits);
@@ -141,12 +141,8 @@ function body(card, title) {
     const button = h("button", { type: "button", class: "quiet", onclick: () => showTrial(card, tried) }, words.tryIt);
     return [oddsView(card.question, words, card === open()[0]), control(card, title, words, () => (tried.replaceChildren(), renderAction())), button, tried];
   }
-  const value = card.value === undefined ? null : formatAnswer(card.question, card.value, words);
-  const description = (envelope) => describeReport(card.question, envelope.report);
   return [
-    value === null && card.state === "drawn" ? h("p", { class: "soft" }, words.earlier) : null,
-    value === null ? null : (card.notes ?? []).map((note) => h("p", { class: "notice note" }, words.notes[note.code](note))),
-    card.envelopes.map((envelope) => reportView(card, description(envelope), envelope.report, value, words)),
+    reportsView(card, words),
     card.state === "sent" && h("p", { class: "done" }, words.sent),
     card.state === "sent" && takesMore(card)
       ? h("button", { type: "button", class: "quiet", onclick: () => answerAgain(card) }, words.again)
@@ -167,7 +163,7 @@ async function showTrial(card, place) {
 }
 
 function answerAgain(card) {
-  Object.assign(card, { state: "open", value: undefined, envelopes: [] });
+  Object.assign(card, { state: "open", value: undefined, mine: undefined, envelopes: [] });
   announce(null);
   render();
   page.steps?.show(card);
@@ -182,6 +178,11 @@ function renderAction() {
   if (!open().length && !waiting) {
     byId("action").replaceChildren();
     byId("hint").textContent = [...page.cards.values()].some(({ state }) => state === "sent") ? words.thanks : "";
+    return;
+  }
+  if (page.refusal === "closed" && waiting) {
+    byId("action").replaceChildren();
+    byId("hint").textContent = "";
     return;
   }
   const [label, act] = waiting ? [words.send(waiting), send] : [ready ? words.add(ready) : words.addNone, addNoise];
@@ -205,9 +206,15 @@ async function addNoise() {
   // This storage has the ledger, so the browser should keep it when space is short.
   navigator.storage?.persist?.().catch(() => {});
   await busily(async () => {
+    await takeStock();
+    if (cards.some(({ state }) => state !== "open")) throw new RumorError("tab", "another tab has answered meanwhile");
     const answers = Object.fromEntries(cards.map((card) => [card.question.id, card.value]));
     const made = await page.person.prepare(page.contract, answers, { invitation: page.invitation });
-    for (const { question, notes } of made) page.cards.get(question).notes = notes;
+    for (const report of made) {
+      const card = page.cards.get(report.question);
+      card.notes = report.notes;
+      noteDrawn(card, [report]);
+    }
     await takeStock();
     announce("drawn", cards.length);
   });
@@ -230,11 +237,10 @@ async function send() {
     if (outcome.pending) throw new RumorError("unreachable", outcome.problem);
     const [count, over] = [outcome.accepted + outcome.duplicates, outcome.dropped ? new RumorError("over", outcome.problem) : null];
     if (over && !count) throw over;
-    // Where nothing was dropped, all are there: another tab may have been quicker.
-    if (!over) for (const card of cards) card.state = "sent";
     await takeStock();
     page.older = 0;
-    announce("sentAll", count);
+    if (count) announce("sentAll", count);
+    else announce("otherTab");
     if (over) complain(over);
   });
   // On success the button is gone, so the status line takes the focus.
@@ -299,7 +305,7 @@ async function renderSpent() {
 /** Show the button that withdraws reports; it asks for confirmation, since a withdrawal is final. */
 async function renderBack() {
   const { words } = page;
-  const count = await page.person.withdrawable(page.contract?.series);
+  const count = (page.withdrawable = await page.person.withdrawable(page.contract?.series));
   if (!count) {
     byId("back").replaceChildren();
     return;
@@ -308,7 +314,7 @@ async function renderBack() {
   const ask = async (asking) => {
     page.asking = asking;
     await renderBack();
-    byId(asking ? "back-yes" : "back-ask").focus();
+    byId(asking ? "back-no" : "back-ask").focus();
   };
   byId("back").replaceChildren(...h("div", {},
     h("h2", { id: "back-title" }, words.withdrawTitle),
@@ -322,7 +328,7 @@ async function renderBack() {
 async function takeBack() {
   await busily(async () => {
     const outcome = await page.person.withdraw("", { series: page.contract?.series });
-    for (const card of page.cards.values()) if (card.state === "sent") Object.assign(card, { state: "open", envelopes: [] });
+    reopen();
     page.asking = false;
     page.refusal = null;
     if (page.contract) await takeStock();
@@ -331,6 +337,21 @@ async function takeBack() {
     announce("withdrawn", outcome.withdrawn + outcome.absent);
   });
   byId("status").scrollIntoView({ block: "nearest" });
+}
+
+/** Forget reports that were taken back; takeStock finds out whether their questions can be answered again. */
+function reopen() {
+  for (const card of page.cards.values()) if (card.state === "sent") Object.assign(card, { state: "open", mine: undefined, envelopes: [] });
+}
+
+/** Show what another tab drew, sent or withdrew while this one was hidden. */
+async function lookAgain() {
+  if (document.hidden || page.busy || !page.cards.size) return;
+  const seen = () => JSON.stringify([...page.cards.values()].map(({ state, made, envelopes }) => [state, made, envelopes.map(({ id }) => String(id))]));
+  const before = seen();
+  if (page.withdrawable && !(await page.person.withdrawable(page.contract.series))) reopen();
+  await takeStock();
+  if (seen() !== before) await render();
 }
 
 async function loadSteps() {
@@ -375,6 +396,9 @@ async function start() {
     if (page.cards.size) await render();
     else if (page.person) await renderBack();
   });
+  document.addEventListener("visibilitychange", lookAgain);
+  // Answers that no noise was added to are in this page alone.
+  addEventListener("beforeunload", (event) => answered().length && event.preventDefault());
   // Reports that were on their way when the network went away go out when it is back.
   addEventListener("online", () => page.cards.size && document.querySelector("#problem .notice") && drawn().length && send());
 }

@@ -1,7 +1,8 @@
 /** Views of a question's privacy loss, its state, and a report with its bits. */
 
-import { mechanismOf } from "../contract.js";
+import { describeReport, mechanismOf } from "../contract.js";
 import { lossOf, lossOfContract } from "../loss.js";
+import { formatAnswer } from "./controls.js";
 import { h } from "./dom.js";
 
 /** Return a number as the page's language writes it. */
@@ -69,6 +70,24 @@ export const takesMore = (card) => card.made < reportLimit(card.question) && !ca
 /** Return the sentence on why a question allows no further report. */
 export const fullSentence = (card, words) => (card.made < reportLimit(card.question) ? words.overLimit(formatNumber(words, card.ceiling)) : words.limit(card.made));
 
+/** Remember in this page's memory which `reports` it drew from a card's answer; other tabs draw reports too. */
+export function noteDrawn(card, reports) {
+  card.mine = new Map([...(card.mine ?? []), ...reports.map(({ id }) => [String(id), card.value])]);
+}
+
+/** Show the reports of a card, each beside the answer it was drawn from where this page drew it. */
+export function reportsView(card, words) {
+  const { question, envelopes } = card;
+  const own = envelopes.map(({ id }) => card.mine?.get(String(id)));
+  const isOwn = (value) => value !== undefined;
+  return [
+    card.state === "drawn" && !own.every(isOwn) ? h("p", { class: "soft" }, words.earlier) : null,
+    own.some(isOwn) ? (card.notes ?? []).map((note) => h("p", { class: "notice note" }, words.notes[note.code](note))) : null,
+    envelopes.map(({ report }, i) =>
+      reportView({ question, value: own[i] }, describeReport(question, report), report, isOwn(own[i]) ? formatAnswer(question, own[i], words) : null, words)),
+  ];
+}
+
 /**
  * Show the answer, which stays on the device, beside the report, which is sent.
  * @param {any} card
@@ -76,7 +95,7 @@ export const fullSentence = (card, words) => (card.made < reportLimit(card.quest
  * @param {Uint8Array} report
  * @param {string | null} value the answer, where the page still knows it
  */
-export function reportView(card, description, report, value, words) {
+function reportView(card, description, report, value, words) {
   const { question } = card;
   const caption = words.captions[question.mechanism.name] ?? description.caption;
   const labelled = description.parts.find((part) => part.kind === "bits" && part.labels);
