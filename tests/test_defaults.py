@@ -88,7 +88,7 @@ DEFAULTS = {
     "BlockReports.outputs": "public=b''",
     "CappedMechanism": "low=-1.0, high=1.0, outside='refuse', over_cap='refuse', steps=32768",
     "Collection": "admission='open', revision=1",
-    "Draft": "note=''",
+    "Draft": "note='', groups=<factory>",
     "FrequencyOracle.variance": "of='population'",
     "HadamardResponse.variance": "of='population'",
     "Harmony.variance": "reports=1",
@@ -109,6 +109,7 @@ DEFAULTS = {
     "PrivKV": "low=-1.0, high=1.0, outside='refuse', split='nominal', steps=32768",
     "PrivKVM": "rounds=3, low=-1.0, high=1.0, outside='refuse', steps=32768",
     "DayColumn": "zone='UTC'",
+    "draft_questions": "only=()",
     "People": "before=<factory>, made=<factory>, barred=<factory>",
     "PersonRule": "each='first', cap=1",
     "PersonTable": "mark='|', missing_rule=<factory>, _starts=<factory>, is_selected=<factory>, "

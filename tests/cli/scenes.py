@@ -472,6 +472,7 @@ SCENES: dict[str, Scene] = {
             "--contact": "us@example.org",
             "--users": "777",
             "--epsilon": "0.5",
+            "--only": "country",
             "--json": "",
         },
         _drafting,

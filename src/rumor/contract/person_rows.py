@@ -236,10 +236,11 @@ class People:
         return FilteredTable.select_rows(table, mask)
 
 
+_PEOPLE = "user|person|customer|client|patient|visitor|respondent|participant|panelist|subject"
+_HOLDERS = "member|device|account|session|employee|student|household|login|people"
 _ID_NAME = re.compile(
-    r"((user|person|people|customer|client|member|patient|device|account|visitor|session|subject|"
-    r"respondent|employee|student|household|panelist|participant|login|e-?mail)"
-    r"(-?(id|ids|uid|uuid|guid|key|no|nr|number|name|hash))?|id|uid|uuid|guid)"
+    rf"({_PEOPLE}|e-?mail)|({_PEOPLE}|{_HOLDERS})-?(id|ids|uid|uuid|guid|key|no|nr|number|name|hash)"
+    r"|id|uid|uuid|guid"
 )
 _LOOKED_AT = 1 << 20  # rows that are searched for a person who has several
 
