@@ -41,7 +41,8 @@ Column = Annotated[
     option(
         "--column -c NAME",
         "The column of answers (default: the question's column or id); for several questions "
-        "ID=NAME, and for groups of the collection GROUPS=NAME, repeatable.",
+        "ID=NAME, for groups of the collection GROUPS=NAME, for parts of a joint answer PART=NAME; "
+        "repeatable.",
     ),
 ]
 Answers = Annotated[
@@ -191,7 +192,7 @@ def privatize(
     asked = [contract.question(id) for id in dict.fromkeys(question or ())] or contract.questions
     several = some or len(asked) > 1
     named_groups = () if contract.groups is None else contract.groups.names
-    columns, groups = _columns(column or (), asked, named_groups)
+    columns, groups, parts = _columns(column or (), asked, named_groups)
     outs = {q.id: _named(out, q.id) if several else out for q in asked}
     for path in outs.values():
         keep_inputs(collection, table, out=path)
@@ -201,9 +202,13 @@ def privatize(
                 f"people, each as telling as the first; {path!r} exists (--replace writes over it)"
             )
     for q in asked:
-        KINDS[q.kind].check_missing(q.mechanism, reading.missing)
+        try:
+            KINDS[q.kind].check_missing(q.mechanism, reading.missing)
+        except InputError as problem:
+            whose = f"question {q.id!r}: " if len(asked) > 1 else ""
+            raise InputError(f"{whose}{problem}") from None
     rule, when = persons.rule(), written.when()
-    source = reading.open(table)
+    source = reading.open(table).with_names(parts)
     read = [str(file.path) for file in source.files]
     for path in outs.values():
         keep_inputs(*read, out=path)
@@ -357,19 +362,23 @@ def _warn_of_repeated_people(source: AnswerTable, answers: Sequence[str]) -> Non
 
 def _columns(
     said: Sequence[str], asked: Sequence[Question], named_groups: Sequence[str]
-) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the columns that options name: of answers by question, and of groups by name.
+) -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
+    """Return the columns that options name: of answers by question, of groups, of parts.
 
-    NAME is that of the only question, ID=NAME of one of them, and GROUPS=NAME of groups.
+    NAME is that of the only question, ID=NAME of one of them, GROUPS=NAME of groups, and
+    PART=NAME of a part of an answer that has a column for each.
     """
     columns: dict[str, str] = {}
     groups: dict[str, str] = {}
+    parts: dict[str, str] = {}
+    part_names = _part_names(asked)
     for text in said:
         id, equals, name = text.partition("=")
-        if equals and id in named_groups:
-            if id in groups:
-                raise InputError(f"--column must be said once for groups; got two for {id!r}")
-            groups[id] = name
+        if equals and (id in named_groups or id in part_names):
+            found, what = (groups, "groups") if id in named_groups else (parts, "a part")
+            if id in found:
+                raise InputError(f"--column must be said once for {what}; got two for {id!r}")
+            found[id] = name
             continue
         known = [question.id for question in asked]
         if not (equals and id in known) and len(known) > 1:
@@ -381,7 +390,15 @@ def _columns(
         if id in columns:
             raise InputError(f"--column must be said once for a question; got two for {id!r}")
         columns[id] = name
-    return columns, groups
+    return columns, groups, parts
+
+
+def _part_names(asked: Sequence[Question]) -> set[str]:
+    """Return the columns of answers that have several: parts, keys or options."""
+    from rumor.kinds import KINDS
+
+    ids = {question.id for question in asked}
+    return {name for q in asked for name in KINDS[q.kind].columns(q.id, q.mechanism)} - ids
 
 
 def _named(out: str, id: str) -> str:

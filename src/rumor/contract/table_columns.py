@@ -27,6 +27,7 @@ _READ_ROWS = 200_000
 NO_ANSWER = "no answer"
 
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+_COMMA_NUMBER = re.compile(r"[+-]?[0-9]+(,[0-9]+)?")
 _CODE = re.compile(r"(?=.*[0-9])[\w.-]+")
 _TIME = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9:.]+ ?(Z|[+-][0-9:]+)?)?"
@@ -148,6 +149,8 @@ def read_column(table: AnswerTable, name: str) -> TableColumn:
         rows = min(rows + len(batch), _READ_ROWS)
         if rows >= _READ_ROWS:
             break
+    if all(map(_COMMA_NUMBER.fullmatch, set(cells))) and any("," in cell for cell in cells):
+        cells = [cell.replace(",", ".") for cell in cells]
     return TableColumn(name, tuple(cells), rows - len(cells))
 
 
