@@ -133,6 +133,7 @@ DEFAULTS = {
     "SubsetSelection.outputs": "public=b''",
     "AnswerTable": "mark='|', missing_rule=<factory>, _starts=<factory>",
     "AnswerTable.answered_batches": "answers=1, blank=True",
+    "AnswerTable.of": "mark='|', missing='error'",
     "AnswerTable.open": "mark='|', missing='error'",
     "AnswerTable.locate_errors": "before=0",
     "Validity.require": "what='reports'",
@@ -168,6 +169,8 @@ DEFAULTS = {
     "new_key": "bits=2048",
     "parse_number": "what='an answer'",
     "open_words": "cohorts=256, fits=()",
+    "privatize": "columns=mappingproxy({}), groups=mappingproxy({}), keep=(), missing='error', "
+    "mark='|', replace=False",
     "privatize_questions": "columns=mappingproxy({}), groups=mappingproxy({}), keep=()",
     "privatize_table": "groups=mappingproxy({}), keep=()",
     "question_loss": "values=1",

@@ -90,7 +90,7 @@ def test_text_that_is_not_unicode_is_refused(tmp_path: Path) -> None:
 
 
 def test_other_files_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"must be a .csv, .parquet, .* or .zsav file; got"):
+    with pytest.raises(InputError, match=r"must be a .csv, .parquet, .* or .xlsx file; got"):
         AnswerTable.open(tmp_path / "t.ods")
     with pytest.raises(InputError, match="must be a file that exists"):
         AnswerTable.open(tmp_path / "t.csv")

@@ -22,7 +22,7 @@ from rumor.core.errors import InputError
 if TYPE_CHECKING:
     import datetime
 
-    from rumor.contract.collection import Collection, Question
+    from rumor.contract.collection import Question
     from rumor.contract.person_ledger import PersonLedger
     from rumor.contract.person_rows import People, PersonRule
     from rumor.core.answer_table import AnswerTable
@@ -175,6 +175,8 @@ def privatize(
       psql -c "COPY answers TO STDOUT CSV HEADER" | rumor privatize c.toml - -o reports.parquet
     """
     from rumor.contract.collection import Collection
+    from rumor.contract.person_ledger import PersonLedger
+    from rumor.contract.person_rows import People
     from rumor.contract.privatize import check_day, group_sizes, privatize_questions
     from rumor.core.day_columns import DayColumn
     from rumor.core.randomness import Seeded
@@ -214,12 +216,12 @@ def privatize(
         keep_inputs(*read, out=path)
     if not isinstance(when, DayColumn):
         check_day(contract.ask, when)
-    people = None if rule is None else _people(source, rule, when)
+    people = None if rule is None else People.of(source, rule, when)
     ledger = None
     if people is not None and written.seed is None:
         place = persons.ledger or str(Path(out).with_name(f"{contract.series}.people"))
         keep_inputs(collection, *read, *outs.values(), ledger=place)
-        ledger = _ledger(Path(place), contract)
+        ledger = PersonLedger.open(place, contract.series)
         ledger.read(people)
     if written.seed is not None:
         warn(
@@ -281,31 +283,6 @@ def privatize(
             print(f"  {said}")
     if people is not None:
         print(_people_sentences(people, ledger))
-
-
-def _people(
-    source: AnswerTable, rule: PersonRule, when: datetime.date | DayColumn | None
-) -> People:
-    """Return whose the rows of `source` are, with the days that the rule needs."""
-    from rumor.contract.person_rows import People
-    from rumor.core.day_columns import DayColumn
-
-    days = when.read(source) if isinstance(when, DayColumn) and rule.every is not None else None
-    return People.of(source, rule, days)
-
-
-def _ledger(path: Path, contract: Collection) -> PersonLedger:
-    """Return the ledger of the people in tables of the series, with its key."""
-    from rumor.client.secret import open_secret
-    from rumor.contract.person_ledger import PersonLedger
-
-    key = path.with_name(f"{path.name}.key")
-    if path.exists() and not key.exists():
-        raise InputError(
-            f"the ledger {str(path)!r} needs the key by which it names people, {str(key)!r}; "
-            f"there is none"
-        )
-    return PersonLedger(path, open_secret(key)[0], contract.series)
 
 
 def _people_facts(people: People, ledger: PersonLedger | None) -> dict[str, object]:

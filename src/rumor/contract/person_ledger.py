@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 import pyarrow as pa
@@ -25,7 +26,8 @@ from numpy.typing import NDArray
 
 from rumor.contract.person_rows import Counts, People, QuestionCosts
 from rumor.core.errors import InputError
-from rumor.core.files import OWNER_ONLY, whole_file, write_whole
+from rumor.core.files import OWNER_ONLY, PathLike, whole_file, write_whole
+from rumor.core.secret import open_secret
 
 _VERSION, _SERIES = b"rumor.people", b"rumor.series"
 _HASH_BYTES = 16
@@ -40,6 +42,18 @@ class PersonLedger:
     path: Path
     key: bytes
     series: str
+
+    @classmethod
+    def open(cls, path: PathLike, series: str) -> Self:
+        """Return the ledger at `path`, with the key beside it, which is made where neither is."""
+        file = Path(path)
+        key = file.with_name(f"{file.name}.key")
+        if file.exists() and not key.exists():
+            raise InputError(
+                f"the ledger {str(file)!r} needs the key by which it names people, {str(key)!r}; "
+                f"there is none"
+            )
+        return cls(file, open_secret(key)[0], series)
 
     def hash_names(self, people: People) -> pa.Array:
         """Return the keyed hash of each person's name."""

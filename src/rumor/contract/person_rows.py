@@ -9,6 +9,7 @@ what the report hides.
 
 from __future__ import annotations
 
+import datetime
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -29,7 +30,7 @@ from rumor.core.answer_table import (
 )
 from rumor.core.checks import checked_choice, checked_size
 from rumor.core.columns import normalized_name
-from rumor.core.day_columns import PERIODS, period_starts
+from rumor.core.day_columns import PERIODS, DayColumn, period_starts
 from rumor.core.errors import AnswerError, InputError
 from rumor.core.exact import round_up
 from rumor.core.reports import Mask
@@ -128,9 +129,10 @@ class People:
         cls,
         table: AnswerTable,
         rule: PersonRule,
-        days: NDArray[np.datetime64] | None = None,
+        day: datetime.date | DayColumn | None = None,
     ) -> People:
-        """Read whose the rows of `table` are; `days` are theirs."""
+        """Read whose the rows of `table` are; `day` is the column of their days, if there is."""
+        days = day.read(table) if isinstance(day, DayColumn) and rule.every is not None else None
         if rule.every is not None and days is None:
             raise InputError(
                 f"periods of a person need the days of the rows (--day-column); "

@@ -33,7 +33,7 @@ from rumor.core.errors import AnswerError, InputError
 from rumor.core.files import PathLike
 from rumor.core.option_sets import MARK
 from rumor.core.plain_text import one_line
-from rumor.core.table_files import RenamedFile, TableFile, open_file, table_ending
+from rumor.core.table_files import MemoryFile, RenamedFile, TableFile, open_file, table_ending
 from rumor.core.types import Rows
 
 ERROR, DROP = "error", "drop"
@@ -172,17 +172,29 @@ class AnswerTable:
         separator: str | None = None,
     ) -> AnswerTable:
         """Open a file, a folder, a pattern, or "-" for standard input; only headers are read."""
+        files = [open_file(one, separator) for one in _matching_files(path)]
+        return cls._of_files(Path(path), files, mark, missing)
+
+    @classmethod
+    def of(cls, table: object, mark: str = MARK, missing: str = ERROR) -> AnswerTable:
+        """Return `table` in memory as a table of answers; see `MemoryFile.of`."""
+        file = MemoryFile.of(table)
+        return cls._of_files(file.path, [file], mark, missing)
+
+    @classmethod
+    def _of_files(
+        cls, path: Path, files: Sequence[TableFile], mark: str, missing: str
+    ) -> AnswerTable:
         if not mark:
             raise InputError("a mark between answers must be a text; got an empty one")
         rule = MissingAnswerRule(missing)
-        files = [open_file(one, separator) for one in _matching_files(path)]
         for other in files[1:]:
             if other.schema.names != files[0].schema.names or other.schema != files[0].schema:
                 raise InputError(
                     f"{other.path}: the files of one table must have the same columns, of the same "
                     f"types, as {str(files[0].path)!r}; got others"
                 )
-        return cls(Path(path), tuple(files), mark, rule)
+        return cls(path, tuple(files), mark, rule)
 
     @property
     def schema(self) -> pa.Schema:

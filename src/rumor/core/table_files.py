@@ -14,13 +14,13 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from rumor.core.errors import InputError, format_value
+from rumor.core.errors import InputError, format_value, type_in_words
 
 STANDARD_INPUT = "-"
 # The file types that pandas reads, and the package that it needs for each.
@@ -348,20 +348,49 @@ def _broken_parquet(file: Path) -> InputError:
     )
 
 
-@dataclass(frozen=True)
-class StatisticsFile:
-    """A Stata, SPSS or Excel file, read whole: value labels are the answers.
+def _plain_text_type(kind: pa.DataType) -> pa.DataType:
+    """Return `kind`, or the plain type of texts for the others that texts have."""
+    texts = pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    return pa.string() if texts else kind
 
-    Of an Excel file the first sheet is read.
-    """
+
+@dataclass(frozen=True)
+class MemoryFile:
+    """A table in memory, as a file."""
 
     path: Path
     table: pa.Table
+
+    @classmethod
+    def of(cls, table: object) -> Self:
+        """Return `table` (Arrow, pandas, Polars, or columns by name) as a file called "table"."""
+        with contextlib.suppress(Exception):  # which may quote an answer
+            found = table if isinstance(table, pa.Table) else pa.table(table)
+            plain = [field.with_type(_plain_text_type(field.type)) for field in found.schema]
+            return cls(Path("table"), found.cast(pa.schema(plain)))
+        raise InputError(
+            "a table must be a file, or a table in memory (Arrow, pandas, Polars, or columns by "
+            f"name); got {type_in_words(table)}"
+        )
 
     @property
     def schema(self) -> pa.Schema:
         """Column names and types."""
         return self.table.schema
+
+    def batches(self, cells: Mapping[str, str]) -> Iterator[pa.RecordBatch]:
+        """Yield the columns named in `cells` of all rows."""
+        for batch in self.table.select(list(cells)).to_batches(_BATCH_ROWS):
+            if len(batch):
+                yield batch
+
+
+@dataclass(frozen=True)
+class StatisticsFile(MemoryFile):
+    """A Stata, SPSS or Excel file, read whole: value labels are the answers.
+
+    Of an Excel file the first sheet is read.
+    """
 
     @classmethod
     def open(cls, path: Path) -> StatisticsFile:
@@ -389,12 +418,6 @@ class StatisticsFile:
             f"{path}: a table must be a complete {ending} file; this one is damaged or something "
             f"else"
         )
-
-    def batches(self, cells: Mapping[str, str]) -> Iterator[pa.RecordBatch]:
-        """Yield the columns named in `cells` of all rows."""
-        for batch in self.table.select(list(cells)).to_batches(_BATCH_ROWS):
-            if len(batch):
-                yield batch
 
 
 def _called(value: object) -> str:

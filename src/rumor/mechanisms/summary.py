@@ -21,6 +21,7 @@ from typing import Self, TypeVar
 import numpy as np
 
 from rumor.core.canonical import Json, canonical_json
+from rumor.core.checks import checked_size
 from rumor.core.errors import InputError, format_value
 from rumor.core.files import OWNER_ONLY, PathLike, write_whole
 from rumor.core.reports import MAX_REPORTS, as_reports
@@ -52,6 +53,37 @@ class Summary:
         """Return the summary of no reports: adding it changes nothing."""
         tally = np.zeros(mechanism.tally_size, dtype=np.int64)
         return cls(mechanism, 0, tally, contract, question)
+
+    @classmethod
+    def from_counts(
+        cls,
+        mechanism: Mechanism,
+        counts: object,
+        reports: int,
+        *,
+        contract: str | None = None,
+        question: str | None = None,
+    ) -> Self:
+        """Return the summary of `reports` reports whose counters are `counts`.
+
+        The counters are those of docs/reference/bytes.md ("Summary file"), such as the number of
+        reports that support each value; counts that no reports have are refused.
+        """
+        tally = np.asarray(counts)
+        if tally.shape != (mechanism.tally_size,) or tally.dtype.kind not in "iu":
+            raise InputError(
+                f"counts must be {mechanism.tally_size:,} integers for this mechanism; "
+                f"got an array of {tally.dtype} of shape {tally.shape}"
+            )
+        checked_size("reports", reports, 0, MAX_REPORTS)
+        mechanism.check_report_count(reports)
+        tally = tally.astype(np.int64)
+        if not mechanism.consistent(tally, reports):
+            raise InputError(
+                f"counts must be those of their number of reports; got counters that no "
+                f"{reports:,} reports of {mechanism.name!r} have"
+            )
+        return cls(mechanism, reports, tally, contract, question)
 
     def made_by(self, kind: type[M]) -> M:
         """Return the mechanism, for callers who know that its class is `kind`."""
