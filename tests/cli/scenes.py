@@ -259,14 +259,18 @@ def _announcing(service: object, listener: object, ready: Callable[[str], None])
     ready("http://where.example")
 
 
-def _client(held: Collaborators) -> None:
-    contract = home_pages()
+def _client_in_groups(held: Collaborators) -> None:
+    _client(held, Collection.from_toml(f'groups.land = ["DE", "other"]\n{TOML}'))
+
+
+def _client(held: Collaborators, contract: Collection | None = None) -> None:
+    contract = home_pages() if contract is None else contract
     asked = SimpleNamespace(questions=("homepage",), in_words=lambda: "you are asked")
     held.stand(
         "rumor.client.client:Client",
         collection=lambda: contract,
         assignment=lambda: asked,
-        answer=lambda given: Receipt(1, 0, 0),
+        answer=lambda given, groups: Receipt(1, 0, 0),
         flush=lambda: Receipt(0, 0, 0),
         withdraw=lambda questions: Withdrawal(1, 0, 0),
         spent=1.5,
@@ -360,7 +364,7 @@ def _moving(held: Collaborators) -> None:
     for name in ("export_collection", "import_collection"):
         held.stand(f"rumor.collector.backup:{name}", done)
     held.stand("rumor.collector.reports_import:import_reports", done)
-    held.stand("rumor.collector.reports_import:strata_of", ["country"])
+    held.stand("rumor.collector.reports_import:lost_columns", ["country"])
 
 
 def _advancing(held: Collaborators) -> None:
@@ -773,6 +777,13 @@ SCENES: dict[str, Scene] = {
         _client,
         "--invitation CODE",
         typed='{"homepage": "mail"}',
+    ),
+    "answer in a group": Scene(
+        "answer",
+        {"url": "http://a.example"},
+        {"--group": "land=DE"},
+        _client_in_groups,
+        typed="homepage=news\n",
     ),
     "withdraw": Scene(
         "withdraw",

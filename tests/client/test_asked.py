@@ -370,6 +370,7 @@ def test_the_order_of_the_questions_draws_nothing() -> None:
 
 
 TO_VERSION_7 = """
+    ALTER TABLE pending DROP COLUMN stratum; ALTER TABLE pin DROP COLUMN groups;
     DROP TABLE answered; DROP TABLE token_scope; DROP TABLE share;
     ALTER TABLE pin DROP COLUMN issuer; ALTER TABLE pin DROP COLUMN collector;
     ALTER TABLE pin DROP COLUMN contact; ALTER TABLE pin DROP COLUMN inherits;

@@ -312,7 +312,7 @@ class TestLedger:
         with sqlite3.connect(path) as database:
             database.execute("PRAGMA user_version = 99")
         database.close()
-        with pytest.raises(rumor.InputError, match=r"must be of version 1 to 8; .* has 99"):
+        with pytest.raises(rumor.InputError, match=r"must be of version 1 to 9; .* has 99"):
             Ledger(path)
 
     def test_a_killed_device_loses_and_repeats_nothing(self, tmp_path: Path) -> None:

@@ -177,6 +177,7 @@ def test_a_first_answer_fills_every_table(tmp_path: Path, device: Callable[..., 
         {
             "id": one.id, "contract": contract.digest, "question": id, "report": one.report,
             "token": None, "relay": None, "sealed": None, "turn": None, "expires": None,
+            "stratum": None,
         }
         for id, one in (("page", page), ("mood", mood))
     ]  # fmt: skip
@@ -194,7 +195,7 @@ def test_a_first_answer_fills_every_table(tmp_path: Path, device: Callable[..., 
         {
             "series": "series", "revision": 1, "contract": contract.digest,
             "ceiling": pinned(contract), "agreed": contract.digest, "blind": 0, "relay": None,
-            "crowd": None, "issuer": None, "turn_hours": None, "collector": HERE,
+            "crowd": None, "issuer": None, "turn_hours": None, "groups": None, "collector": HERE,
             "contact": "somebody", "inherits": None,
         }
     ]  # fmt: skip
@@ -557,8 +558,9 @@ def test_a_revision_moves_its_own_pin_alone(tmp_path: Path, device: Callable[...
 
 
 def test_an_envelope_is_the_row_that_it_is_kept_as() -> None:
-    kept = PendingReport(b"i", "c", "q", b"r", b"t", "relay", b"s", 5, 6, notes=("said",))
-    assert kept.columns == (b"i", "c", "q", b"r", b"t", "relay", b"s", 5, 6)
+    kept = PendingReport(b"i", "c", "q", b"r", b"t", "relay", b"s", 5, 6, 7, notes=("said",))
+    assert kept.columns == (b"i", "c", "q", b"r", b"t", "relay", b"s", 5, 6, 7)
     assert [one.name for one in fields(PendingReport) if one.compare] == [
         "id", "contract", "question", "report", "token", "relay", "sealed", "turn", "expires",
+        "stratum",
     ]  # fmt: skip

@@ -55,7 +55,7 @@ PREFLIGHT = {
     **PUBLIC,
     "access-control-allow-methods": "GET, POST",
     "access-control-allow-headers": "Content-Type, Content-Encoding, Rumor-Collection, "
-    "Rumor-Question, Rumor-Token",
+    "Rumor-Question, Rumor-Group, Rumor-Token",
     "access-control-max-age": "86400",
 }
 PRIVATE = {"cache-control": "no-store"}

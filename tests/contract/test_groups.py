@@ -203,4 +203,4 @@ def test_the_command_reads_groups_from_other_columns(
     shown = json.loads(capsys.readouterr().out)["groups"]
     assert shown == {"country": ["DE", "FR", "other"], "os": ["x", "other"]}
     assert main(["show", "c.toml"]) == 0
-    assert "Sent in the clear beside every report, without noise" in capsys.readouterr().out
+    assert "Sent in the clear with every report, without noise" in capsys.readouterr().out

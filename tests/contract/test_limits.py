@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from rumor.contract import envelope, report_file
+from rumor.contract import envelope, groups, report_file
 from rumor.contract.admission import read_invitation
 from rumor.contract.collection import ADMISSIONS, MEMOS, Collection
 from rumor.contract.groups import Groups
@@ -122,9 +122,9 @@ LANDS = {"country": ["DE", "FR", "other"]}
 
 def grouped() -> Groups:
     """Return the groups of a collection by country."""
-    groups = collection(groups=LANDS).groups
-    assert groups is not None
-    return groups
+    found = collection(groups=LANDS).groups
+    assert found is not None
+    return found
 
 
 def numbered(count: int) -> list[str]:
@@ -718,6 +718,35 @@ RULES = [
         lambda v: grouped().stratum({v: "DE"}),
         ("country",),
         ("Country", "", "__proto__"),
+    ),
+    Rule(
+        "'Limits' has no groups, so none are sent; got ",
+        lambda v: groups.stratum_of(collection(), v),
+        ({},),
+        ({"country": "DE"},),
+        shows=False,
+    ),
+    Rule(
+        "a group must be NAME=GROUP; got ",
+        lambda v: groups.read_groups([v]),
+        ("a=b", "a=", "a=b=c"),
+        ("a", ""),
+    ),
+    Rule(
+        "a group must be said once for each name; got 'a' twice",
+        lambda v: groups.read_groups(["a=b", v]),
+        ("b=b",),
+        ("a=b", "a=c"),
+        shows=False,
+    ),
+    Rule(
+        f"{HIDES}tells fewer groups apart in the clear and this revision more",
+        lambda v: SenderAnonymity(False, groups=grouped()).check_not_weaker(
+            SenderAnonymity(False, groups=collection(groups=v).groups), "a"
+        ),
+        (LANDS, {"country": ["DE", "other"]}),
+        ({"country": ["IT", "other"]}, {"land": ["DE", "other"]}),
+        shows=False,
     ),
     Rule(
         "groups must be of a public column (country); got ",

@@ -89,10 +89,10 @@ def body(data: bytes) -> None:
             _issuing()._check(credential, wanted)
             return
         if data[0] & 4:
-            named, reports = parse_json(plain, _LIMITS)
-            if named != question.id:
+            sent = parse_json(plain, _LIMITS)
+            if sent.question != question.id:
                 return
-            rows = json_rows(reports, question)
+            rows = json_rows(sent.reports, question)
         else:
             rows = binary_rows(plain, question, _LIMITS)
     except Problem as problem:
@@ -105,7 +105,7 @@ def body(data: bytes) -> None:
         assert (binary_rows(rows.tobytes(), question, _LIMITS) == rows).all()
     elif len(rows) <= _LIMITS.json_reports:
         document = json.dumps(as_json(question.id, rows)).encode()
-        assert (json_rows(parse_json(document, _LIMITS)[1], question) == rows).all()
+        assert (json_rows(parse_json(document, _LIMITS).reports, question) == rows).all()
 
 
 @functools.cache

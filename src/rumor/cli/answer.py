@@ -51,6 +51,11 @@ class AnswerTerms:
     invitation: str | None = opt(
         "--invitation CODE", "Your invitation, if the collection needs one."
     )
+    group: list[str] | None = opt(
+        "--group NAME=GROUP",
+        "One of your groups, sent in the clear if the collection has it (default: other). "
+        "Repeatable.",
+    )
     agree: bool = opt(
         "--agree",
         "Agree to a revision that costs more than was promised (default: ask).",
@@ -77,6 +82,8 @@ def answer(
     Where a collection asks each person some of its questions, or on one of many days, this
     machine draws them at first and keeps them: only these are asked, on that day.
 
+    Groups of the collection (--group country=DE) are sent in the clear with every report.
+
     Pairs of a key and a number are typed KEY:NUMBER, with commas between them. A number
     outside its range is replaced by the nearest end, with a note.
 
@@ -88,6 +95,7 @@ def answer(
       rumor answer http://127.0.0.1:8000 < answers.json
     """
     from rumor.client.client import Client
+    from rumor.contract.groups import read_groups, stratum_of
     from rumor.privacy.promise import collection_promise
 
     named = questions or []
@@ -97,6 +105,7 @@ def answer(
             "history show; name the question alone and you are asked, or give lines "
             "QUESTION=VALUE or JSON on the standard input"
         )
+    groups = read_groups(terms.group or ())
     folder = state_dir or default_state_dir()
     with Client(
         url,
@@ -118,10 +127,12 @@ def answer(
                 print(asked.in_words(), file=sys.stderr)
             if (joined := collection_promise(client.collection()).linking_in_words()) is not None:
                 print(joined, file=sys.stderr)
+            if (stratum := stratum_of(client.collection(), groups)) is not None:
+                print(_in_the_clear(client.collection(), stratum), file=sys.stderr)
             given = _answers(client.collection(), named or asked.questions, piped)
         if not given and terms.invitation is not None:
             client.enrol()
-        receipt = client.answer(given) if given else client.flush()
+        receipt = client.answer(given, groups) if given else client.flush()
         spent = client.spent
     if as_json:
         drawn = {} if asked is None else {"asked": asked.questions}
@@ -136,6 +147,14 @@ def answer(
             print(f"some reports were not accepted: {receipt.problem}")
     if receipt.waiting or receipt.dropped:
         raise typer.Exit(1)
+
+
+def _in_the_clear(collection: Collection, stratum: int) -> str:
+    """Return what is sent in the clear, and this person's groups among it."""
+    assert collection.groups is not None
+    groups = collection.groups.of_stratum(stratum)
+    mine = ", ".join(f"{name} {group}" for name, group in groups.items())
+    return f"{collection.groups.in_words()}. Yours: {mine}."
 
 
 def _agreed(agree: bool, change: CeilingIncrease) -> bool:

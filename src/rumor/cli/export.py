@@ -68,7 +68,8 @@ def import_(
     whole or not at all, and collectors of the store may run meanwhile.
 
     With --collection, reports files (.parquet, or a folder of them) become the reports of that
-    collection, which the store must not have yet. Their ids and days stay; kept columns do not.
+    collection, which the store must not have yet. Their ids, days and groups stay; kept columns do
+    not.
 
     \b
     Example:
@@ -88,11 +89,12 @@ def import_(
 
             done = import_collection(opened, folder)
         else:
-            from rumor.collector.reports_import import import_reports, strata_of
+            from rumor.collector.reports_import import import_reports, lost_columns
             from rumor.contract.collection import Collection
 
-            done = import_reports(opened, folder, Collection.load(collection))
-            if lost := strata_of(folder):
+            contract = Collection.load(collection)
+            done = import_reports(opened, folder, contract)
+            if lost := lost_columns(folder, contract):
                 warn(f"a store has no place for kept columns: {', '.join(lost)} stayed behind.")
     _say(done, f"from {folder!r}", as_json)
 

@@ -20,6 +20,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TypeVar
 
 from rumor.client.assignment import Assignment
@@ -223,23 +224,30 @@ class Client(Closing):
         with self._lock:
             self._respondent.check_assigned(self.collection(), ids)
 
-    def answer(self, answers: Mapping[str, object]) -> Receipt:
+    def answer(
+        self, answers: Mapping[str, object], groups: Mapping[str, object] = MappingProxyType({})
+    ) -> Receipt:
         """Answer questions by their ids: make reports, keep them durably, try to send them.
+
+        Where the contract has groups, the person's `groups` by name are sent in the clear; whatever
+        its lists lack, or is not given, is sent as "other".
 
         Raises InputError when a limit forbids a report, or an answer is none to its question;
         nothing is made then. Being offline is no error: the reports wait.
         """
         with self._lock:
-            made = self._make_reports(self.collection(), answers)
+            made = self._make_reports(self.collection(), answers, groups)
             notes = tuple(note for report in made for note in report.notes)
             return replace(self._send_waiting(), notes=notes)
 
     def _make_reports(
-        self, collection: Collection, answers: Mapping[str, object]
+        self, collection: Collection, answers: Mapping[str, object], groups: Mapping[str, object]
     ) -> list[PendingReport]:
         problem = self._fetch_tokens(collection)
         try:
-            return self._respondent.prepare(collection, answers, invitation=self._invitation)
+            return self._respondent.prepare(
+                collection, answers, invitation=self._invitation, groups=groups
+            )
         except NoTokenError as missing:
             raise missing if problem is None else InputError(problem) from None
 
@@ -358,7 +366,9 @@ class Client(Closing):
             relay.pass_on(first.contract, first.question, first.sealed, first.turn)
             return
         records = b"".join(envelope.id + envelope.report for envelope in group)
-        self._transport.send(first.contract, first.question, records, len(group), first.token)
+        self._transport.send(
+            first.contract, first.question, records, len(group), first.token, first.stratum
+        )
 
     # Withdrawal
 
@@ -439,14 +449,15 @@ def _retry(work: Callable[[], _Found], attempts: int) -> _Found:
 
 
 def _group_for_sending(envelopes: list[PendingReport]) -> list[list[PendingReport]]:
-    """Return `envelopes` in groups of one contract and question, none too large.
+    """Return `envelopes` in groups of one contract, question and stratum, none too large.
 
     Their order is that of their random ids, and the groups come in random order, so that
     neither tells what was answered first.
     """
-    by_question: dict[tuple[str, str], list[PendingReport]] = {}
+    by_question: dict[tuple[str, str, int | None], list[PendingReport]] = {}
     for envelope in sorted(envelopes, key=lambda envelope: envelope.id):
-        by_question.setdefault((envelope.contract, envelope.question), []).append(envelope)
+        key = (envelope.contract, envelope.question, envelope.stratum)
+        by_question.setdefault(key, []).append(envelope)
     groups = []
     for together in by_question.values():
         size = 16 + len(together[0].report)

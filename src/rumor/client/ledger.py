@@ -33,6 +33,7 @@ from rumor.client.token_table import AdmissionToken, TokenTable
 from rumor.contract.collection import Collection
 from rumor.contract.deletion import new_key, report_id
 from rumor.contract.envelope import EnvelopeFormat
+from rumor.contract.groups import Groups
 from rumor.contract.sender_anonymity import SenderAnonymity
 from rumor.core.deprecation import old_names
 from rumor.core.errors import InputError, UnavailableError
@@ -45,14 +46,14 @@ _ReportsByMechanism = dict[str, tuple[Mechanism, int]]
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_VERSION = 8
+_VERSION = 9
 _PENDING = """
 CREATE TABLE pending (
     id BLOB PRIMARY KEY, contract TEXT NOT NULL, question TEXT NOT NULL, report BLOB NOT NULL,
     token BLOB, relay TEXT, sealed BLOB
 );
 """
-_COLUMNS = "id, contract, question, report, token, relay, sealed, turn, expires"
+_COLUMNS = "id, contract, question, report, token, relay, sealed, turn, expires, stratum"
 _ANSWERS = """
 CREATE TABLE answer (
     number INTEGER PRIMARY KEY,
@@ -101,6 +102,11 @@ ALTER TABLE pin ADD COLUMN collector TEXT;
 ALTER TABLE pin ADD COLUMN contact TEXT;
 ALTER TABLE pin ADD COLUMN inherits TEXT;
 {_SHARES}{_ANSWERED}{_ANSWERED_IN_PINS}"""
+# An older ledger has answered no contract with groups.
+_FROM_8 = """
+ALTER TABLE pending ADD COLUMN stratum INTEGER;
+ALTER TABLE pin ADD COLUMN groups TEXT;
+"""
 # An older ledger lacks the sender anonymity: the next answer pins it.
 _FROM_6 = """
 ALTER TABLE pin ADD COLUMN blind INTEGER;
@@ -154,6 +160,8 @@ class PendingReport:
     """The turn that the relay is told, if the contract has turns."""
     expires: int | None = None
     """The hour since 1970 UTC from which no relay takes the report, with turns."""
+    stratum: int | None = None
+    """The person's groups, which are sent in the clear, if the contract has groups."""
     notes: tuple[str, ...] = field(default=(), compare=False)
     """Sentences for the person about how the answer was read; they are stored nowhere."""
 
@@ -161,7 +169,8 @@ class PendingReport:
     def columns(self) -> tuple[object, ...]:
         """The row of this report in the table `pending`."""
         report = (self.id, self.contract, self.question, self.report)
-        return (*report, self.token, self.relay, self.sealed, self.turn, self.expires)
+        sent = (self.token, self.relay, self.sealed, self.turn, self.expires, self.stratum)
+        return (*report, *sent)
 
 
 @dataclass(frozen=True)
@@ -212,6 +221,8 @@ class Debit:
     """The format of the envelopes, if reports go through a relay."""
     scope: Scope | None = None
     """The scope of the series, unless it is that of the first collector of its name."""
+    stratum: int | None = None
+    """The person's groups, if the contract has groups."""
 
     @property
     def owner(self) -> Scope:
@@ -287,7 +298,8 @@ class Ledger:
             6: [_FROM_6],
             7: [],
         }
-        steps = {number: [*some, _FROM_7] for number, some in steps.items()} | {_VERSION: []}
+        steps = {number: [*some, _FROM_7] for number, some in steps.items()} | {8: []}
+        steps = {number: [*some, _FROM_8] for number, some in steps.items()} | {_VERSION: []}
         if version not in steps:
             raise InputError(
                 f"a ledger must be of version 1 to {_VERSION}; {str(self._path)!r} has {version}"
@@ -349,14 +361,17 @@ class Ledger:
         """Return the scope of a contract met at the origin `collector`, with its pin."""
         rows = self._database.execute(
             "SELECT series, revision, contract, ceiling, agreed, blind, relay, crowd, issuer,"
-            " turn_hours, inherits, collector, contact FROM pin WHERE series = ? OR series LIKE ?"
-            " ORDER BY series",
+            " turn_hours, groups, inherits, collector, contact FROM pin"
+            " WHERE series = ? OR series LIKE ? ORDER BY series",
             (collection.series, f"{collection.series} %"),
         )
         pins: dict[str, Pin] = {}
-        for name, *held, blind, relay, crowd, issuer, hours, inherits, met, contact in rows:
+        for name, *held, blind, relay, crowd, issuer, hours, groups, inherits, met, contact in rows:
+            sent = None if groups is None else Groups.from_json(groups)
             anonymity = (
-                None if blind is None else SenderAnonymity(bool(blind), relay, crowd, issuer, hours)
+                None
+                if blind is None
+                else SenderAnonymity(bool(blind), relay, crowd, issuer, hours, sent)
             )
             others = tuple(json.loads(inherits or "[]"))
             pin = replace(Pin(*held), sender_anonymity=anonymity, collector=met)
@@ -373,7 +388,7 @@ class Ledger:
         terms = (pin.revision, pin.contract, pin.ceiling, pin.agreed)
         anonymity = pin.sender_anonymity
         inherits = json.dumps(pin.inherits) if pin.inherits else None
-        kept: tuple[object, ...] = (None,) * 5
+        kept: tuple[object, ...] = (None,) * 6
         if anonymity is not None:
             kept = (
                 anonymity.blind,
@@ -381,11 +396,12 @@ class Ledger:
                 anonymity.crowd,
                 anonymity.issuer,
                 anonymity.turn_hours,
+                None if anonymity.groups is None else json.dumps(anonymity.groups.contract()),
             )
         self._database.execute(
             "INSERT OR REPLACE INTO pin (series, revision, contract, ceiling, agreed, blind, relay,"
-            " crowd, issuer, turn_hours, collector, contact, inherits)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            " crowd, issuer, turn_hours, groups, collector, contact, inherits)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (scope.name, *terms, *kept, pin.collector, pin.contact, inherits),
         )
         self._database.execute(_ANSWERED_IN_PINS)
@@ -456,6 +472,7 @@ class Ledger:
             None if way is None else way.relay.url,
             None if way is None else way.seal(id, shown, debit.report),
             *self._turn(debit),
+            debit.stratum,
         )
         # Only blind tokens are kept here: the collector has a key of an invitation's token.
         signed = None if way is None or admits is None or admits.key is None else shown
@@ -464,7 +481,7 @@ class Ledger:
         )
         self.withdrawals.add(own, debit.retention_days)
         self._database.execute(
-            f"INSERT INTO pending ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            f"INSERT INTO pending ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             envelope.columns,
         )
         return envelope

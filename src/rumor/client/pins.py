@@ -156,8 +156,9 @@ class Pin:
                 f"a revision must name the contract it revises; revision {revision} of {series!r} "
                 f"names another one than this device answered"
             )
-        if self.sender_anonymity is not None:
-            self.sender_anonymity.check_not_weaker(collection.sender_anonymity, series)
+        # An older ledger kept no sender anonymity; it has answered no contract with groups.
+        held = self.sender_anonymity or SenderAnonymity(blind=False)
+        held.check_not_weaker(collection.sender_anonymity, series)
         # A smaller limit of a revision holds from now on.
         ceiling = min(self.ceiling, collection.series_epsilon or self.ceiling)
         return replace(now, revision=revision, contract=collection.digest, ceiling=ceiling)

@@ -13,6 +13,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 
 from rumor.client.assignment import Assignment
 from rumor.client.ledger import (
@@ -31,6 +32,7 @@ from rumor.contract.addresses import origin_of
 from rumor.contract.admission import read_invitation, token
 from rumor.contract.collection import Collection, Question
 from rumor.contract.envelope import EnvelopeFormat
+from rumor.contract.groups import stratum_of
 from rumor.contract.issuing import credential_digest, enrolment_credential
 from rumor.core.deprecation import old_names
 from rumor.core.errors import AnswerError, InputError, format_value
@@ -160,13 +162,15 @@ class Respondent(Closing):
         *,
         random: RandomSource | None = None,
         invitation: str | None = None,
+        groups: Mapping[str, object] = MappingProxyType({}),
     ) -> list[PendingReport]:
         """Return reports of these `answers`, by question id: debited, durable, ready to be sent.
 
         All of them or none: when one would pass a limit, nothing is made. Every answer of the right
         type is taken, a number outside its range as the nearest end: `notes` of the report says so.
         A collection for invited people needs the `invitation`, or the tokens that it gave (see
-        `enrolment`); one with a sampling design takes what was drawn (see `assignment`).
+        `enrolment`); one with a sampling design takes what was drawn (see `assignment`). One with
+        groups sends the person's `groups` in the clear, by name, as its lists have them.
         """
         if not answers:
             raise InputError("answers must name at least one question; got none")
@@ -174,21 +178,18 @@ class Respondent(Closing):
             raise InputError(
                 f"{collection.name!r} is for invited people; give the invitation you were sent"
             )
-        if collection.groups is not None:
-            raise InputError(
-                f"a device answers no collection with groups yet; {collection.name!r} has them"
-            )
+        stratum = stratum_of(collection, groups)
         secret = None if invitation is None else read_invitation(invitation)
         # The draw is kept by a transaction of its own, so a refused answer does not repeat it.
         self.check_assigned(collection, answers)
         try:
-            return self._prepare(collection, answers, random, secret)
+            return self._prepare(collection, answers, random, secret, stratum)
         except CeilingError as reached:
             # Consent is asked outside the transaction: a person may take long, and the day may end.
             if not self._ask_consent(collection, reached):
                 raise
         self.check_assigned(collection, answers)
-        return self._prepare(collection, answers, random, secret)
+        return self._prepare(collection, answers, random, secret, stratum)
 
     def _prepare(
         self,
@@ -196,6 +197,7 @@ class Respondent(Closing):
         answers: Mapping[str, object],
         random: RandomSource | None,
         invitation: bytes | None,
+        stratum: int | None,
     ) -> list[PendingReport]:
         with self._ledger.transaction():
             scope, turn = self._scope(collection), self._turn(collection)
@@ -204,7 +206,9 @@ class Respondent(Closing):
             for id in answers:
                 self._ledger.turns.check(collection, scope, id, turn)
             envelopes = [
-                self._envelope(scope, collection, id, value, ceilings, random, invitation, turn)
+                self._envelope(
+                    scope, collection, id, value, ceilings, random, invitation, turn, stratum
+                )
                 for id, value in answers.items()
             ]
             self._ledger.pin(scope, pin)
@@ -222,6 +226,7 @@ class Respondent(Closing):
         random: RandomSource | None,
         invitation: bytes | None,
         turn: int | None,
+        stratum: int | None,
     ) -> PendingReport:
         """Make and charge the report of one answer; errors name its question alone."""
         if id not in (ids := [question.id for question in collection.questions]):
@@ -230,7 +235,7 @@ class Respondent(Closing):
         question = collection.question(id)
         try:
             debit = self._debit(collection, question, value, random, turn)
-            debit = replace(debit, scope=scope)
+            debit = replace(debit, scope=scope, stratum=stratum)
             notes = question.mechanism.notes(value)
         except AnswerError as problem:
             raise problem.located_in(f"question {id!r}") from None

@@ -110,13 +110,21 @@ class Transport:
         return ServedContract(digest, is_open, answer.get("contract"))
 
     def send(
-        self, digest: str, question: str, records: bytes, count: int, token: bytes | None = None
+        self,
+        digest: str,
+        question: str,
+        records: bytes,
+        count: int,
+        token: bytes | None = None,
+        stratum: int | None = None,
     ) -> int:
         """Send records of id and report; return how many were new to the collector.
 
-        Returns when all are durable there, and raises otherwise.
+        `stratum` is the groups of all of them, where the contract has groups. Returns when all are
+        durable there, and raises otherwise.
         """
         more = {} if token is None else {"Rumor-Token": token.hex()}
+        more |= {} if stratum is None else {"Rumor-Group": str(stratum)}
         request = self._post_request("reports", digest, question, records, more)
         return self._counts(request, "accepted", "duplicates", count)
 

@@ -11,6 +11,9 @@
     FOLDER/_counted/ID/spans.json                   which summaries are of several days, and
                                                     which reports are in none any more
 
+Where the contract has groups, reports files have their columns, and `_counted/ID` has a folder of
+these files for each combination that has reports, by its number.
+
 The summaries hold what has been counted of reports that are deleted since, and the ids keep
 those from being counted again, so that a restored collection goes on exactly where it was.
 All of it is read at one moment of the store, so the counts are those of the reports. The folder
@@ -21,6 +24,7 @@ appears whole or not at all; a running collector need not be stopped for it. `ea
 from __future__ import annotations
 
 import datetime
+import itertools
 import json
 import os
 import shutil
@@ -42,8 +46,12 @@ from rumor.collector.store.base import (
     StoredCollection,
     StoredReports,
     StoreReader,
+    Strata,
+    stored_name,
+    strata_of,
 )
 from rumor.contract.collection import Collection, Question
+from rumor.contract.groups import Groups
 from rumor.contract.report_file import (
     DAMAGE,
     ReportFile,
@@ -105,11 +113,8 @@ def export_collection(store: Store, digest: str, folder: PathLike) -> ExportResu
 def _export_question(
     store: StoreReader, entry: StoredCollection, question: Question, folder: Path
 ) -> tuple[int, int]:
-    mark, days = store.day_summaries(entry, question.id)
-    counted = folder / "_counted" / question.id
-    counted.mkdir(parents=True)
-    for day, summary in days.items():
-        summary.save(counted / f"{day.isoformat()}.summary")
+    # The mark is that of the snapshot, whatever is read beside it.
+    mark, _ = store.day_summaries(entry, question.id)
     exported = 0
     with ExitStack() as stack:
         writer: ReportWriter | None = None
@@ -123,26 +128,73 @@ def _export_question(
                 path = place / "reports.parquet"
                 writer = stack.enter_context(write_reports(path, entry.collection, question))
             writer.write(
-                np.ascontiguousarray(part.reports), part.day, ids=np.ascontiguousarray(part.ids)
+                np.ascontiguousarray(part.reports),
+                part.day,
+                _groups_of(entry.collection, part),
+                ids=np.ascontiguousarray(part.ids),
             )
             exported += len(part.ids)
+    total = 0
+    for stratum in strata_of(entry.collection):
+        counted = _counted_folder(folder, question, stratum)
+        total += _export_counted(store, entry, question, stratum, counted)
+    return exported, total
+
+
+def _counted_folder(folder: Path, question: Question, stratum: int | None) -> Path:
+    """Return the folder of what was counted of a question, or of one stratum of it."""
+    whole = folder / "_counted" / question.id
+    return whole if stratum is None else whole / str(stratum)
+
+
+def _groups_of(collection: Collection, part: StoredReports) -> dict[str, pa.Array]:
+    """Return the groups of stored reports as columns of a reports file."""
+    if collection.groups is None or part.stratum is None:
+        return {}
+    groups = collection.groups.of_stratum(part.stratum)
+    return {name: pa.repeat(pa.scalar(group), len(part.ids)) for name, group in groups.items()}
+
+
+def _export_counted(
+    store: StoreReader,
+    entry: StoredCollection,
+    question: Question,
+    stratum: int | None,
+    counted: Path,
+) -> int:
+    """Write the counts of a question, or of a stratum that has any; return their reports."""
+    strata = None if stratum is None else (stratum,)
+    _, days = store.day_summaries(entry, question.id, strata)
+    spent = store.spent_ids(entry, question.id, strata)
+    some = next(spent, None)
+    dropped = store.dropped_reports(entry, question.id, strata)
+    if stratum is not None and not days and some is None and dropped is None:
+        return 0
+    counted.mkdir(parents=True)
+    for day, summary in days.items():
+        summary.save(counted / f"{day.isoformat()}.summary")
     with (counted / "ids.bin").open("wb") as file:
-        for ids in store.spent_ids(entry, question.id):
+        for ids in itertools.chain([] if some is None else [some], spent):
             file.write(ids.tobytes())
         file.flush()
         os.fsync(file.fileno())
-    _export_merged(store, entry, question, counted)
-    return exported, sum(summary.reports for summary in days.values())
+    _export_merged(store, entry, question, strata, counted)
+    return sum(summary.reports for summary in days.values())
 
 
 def _export_merged(
-    store: StoreReader, entry: StoredCollection, question: Question, counted: Path
+    store: StoreReader,
+    entry: StoredCollection,
+    question: Question,
+    strata: Strata,
+    counted: Path,
 ) -> None:
     early = store.early_withdrawals(entry, question.id)
     if early:
         rows = [id + day.to_bytes(_DAY_BYTES, "little") for id, day in early.items()]
         write_whole(counted / "early.bin", b"".join(rows))
-    spans, dropped = store.spans(entry, question.id), store.dropped_reports(entry, question.id)
+    spans = store.spans(entry, question.id, strata)
+    dropped = store.dropped_reports(entry, question.id, strata)
     if spans or dropped:
         found = {
             "spans": {first.isoformat(): last.isoformat() for first, last in spans.items()},
@@ -167,10 +219,13 @@ def import_collection(store: Store, folder: PathLike) -> ExportResult:
         )
     collection = Collection.load(source / "contract.json")
     found = {
-        question.id: _QuestionFolder.read(source, collection, question)
+        stored_name(question.id, stratum): _QuestionFolder.read(
+            source, collection, question, stratum
+        )
         for question in collection.questions
+        for stratum in strata_of(collection)
     }
-    contents = {id: each.contents() for id, each in found.items()}
+    contents = {name: each.contents() for name, each in found.items()}
     store.restore(collection, contents, open=bool(state.get("open", True)))
     return ExportResult(
         collection,
@@ -186,10 +241,13 @@ class _QuestionFolder:
     days: dict[datetime.date, Summary]
     files: list[ReportFile]
     counted_in: Path
+    groups: Groups | None
 
     @classmethod
-    def read(cls, folder: Path, collection: Collection, question: Question) -> Self:
-        counted = folder / "_counted" / question.id
+    def read(
+        cls, folder: Path, collection: Collection, question: Question, stratum: int | None
+    ) -> Self:
+        counted = _counted_folder(folder, question, stratum)
         days = {}
         for path in sorted(counted.glob("*.summary")):
             summary = Summary.load(path)
@@ -198,17 +256,20 @@ class _QuestionFolder:
                     f"{path}: the summary must be of this collection; it is of another"
                 )
             days[datetime.date.fromisoformat(path.stem)] = summary
-        paths = sorted((folder / f"question={question.id}").glob("day=*/*.parquet"))
+        # The files hold all strata: they are read with the first.
+        place = folder / f"question={question.id}"
+        paths = [] if stratum else sorted(place.glob("day=*/*.parquet"))
         files = [ReportFile.open(path) for path in paths]
         for file in files:
             file.require(collection, question)
-        return cls(days, files, counted)
+        return cls(days, files, counted, collection.groups)
 
     def contents(self) -> QuestionContents:
         spans, dropped = _read_spans(self.counted_in / "spans.json", self.days)
         early = _read_early(self.counted_in / "early.bin")
         ids = _spent(self.counted_in / "ids.bin")
-        return QuestionContents(stored_in(self.files), ids, self.days, spans, dropped, early)
+        reports = stored_in(self.files, self.groups)
+        return QuestionContents(reports, ids, self.days, spans, dropped, early)
 
     @property
     def reports(self) -> int:
@@ -252,20 +313,38 @@ def _read_early(path: Path) -> dict[bytes, int]:
     return {row[:ID_BYTES]: int.from_bytes(row[ID_BYTES:], "little") for row in rows}
 
 
-def stored_in(files: Sequence[ReportFile]) -> Iterator[StoredReports]:
-    """Yield the reports of files, each part of one day."""
+def stored_in(files: Sequence[ReportFile], groups: Groups | None = None) -> Iterator[StoredReports]:
+    """Yield the reports of files, each part of one day and, with `groups`, of one stratum."""
+    names = () if groups is None else groups.names
     for file in files:
         try:
             with pq.ParquetFile(file.path) as parquet:
-                for rows in parquet.iter_batches(_ROWS, columns=["id", "report", "day"]):
-                    yield from _by_day(rows)
+                for rows in parquet.iter_batches(_ROWS, columns=["id", "report", "day", *names]):
+                    for stratum, some in _by_stratum(rows, groups):
+                        yield from _by_day(some, stratum)
         except DAMAGE:
             raise damaged_file_error(file.path) from None
         except InputError as problem:
             raise InputError(f"{file.path}: {problem}") from None
 
 
-def _by_day(rows: pa.RecordBatch) -> Iterator[StoredReports]:
+def _by_stratum(
+    rows: pa.RecordBatch, groups: Groups | None
+) -> Iterator[tuple[int | None, pa.RecordBatch]]:
+    """Yield the rows of each stratum; whatever a list lacks is "other"."""
+    if groups is None:
+        yield None, rows
+        return
+    columns = [rows.column(name).to_pylist() for name in groups.names]
+    cells = list(zip(*columns, strict=True))
+    named = {cell: dict(zip(groups.names, cell, strict=True)) for cell in set(cells)}
+    known = {cell: groups.stratum(given) for cell, given in named.items()}
+    strata = np.array([known[cell] for cell in cells], dtype=np.int64)
+    for stratum in np.unique(strata).tolist():
+        yield stratum, rows.filter(pa.array(strata == stratum))
+
+
+def _by_day(rows: pa.RecordBatch, stratum: int | None) -> Iterator[StoredReports]:
     import pyarrow.compute as pc
 
     numbers = rows.column("day").cast(pa.int32())
@@ -278,10 +357,12 @@ def _by_day(rows: pa.RecordBatch) -> Iterator[StoredReports]:
             ) from None
         some = rows.filter(pc.equal(numbers, number))
         ids, reports = (report_bytes(some.column(name)) for name in ("id", "report"))
-        yield StoredReports(day, ids, reports)
+        yield StoredReports(day, ids, reports, stratum)
 
 
 def _spent(path: Path) -> Iterator[Reports]:
+    if not path.exists():  # a stratum without reports
+        return
     with path.open("rb") as file:
         while piece := file.read(ID_BYTES * _ROWS):
             if len(piece) % ID_BYTES:

@@ -39,6 +39,7 @@ from rumor.collector.store.base import (
     StoredCollection,
     StoreUnavailableError,
     TokenRefused,
+    stored_name,
 )
 from rumor.collector.tokens import Tokens
 from rumor.contract.collection import Collection, Question
@@ -196,17 +197,26 @@ class Service(WriterService):
     # Reports
 
     async def take(
-        self, entry: StoredCollection, question: Question, rows: Reports, token: str = ""
+        self,
+        entry: StoredCollection,
+        question: Question,
+        rows: Reports,
+        token: str = "",
+        stratum: int | None = None,
     ) -> BatchAccepted:
-        """Make reports durable; all of them, or none with a problem that says why."""
+        """Make reports durable; all of them, or none with a problem that says why.
+
+        `stratum` is the groups of all `rows`, where the contract has groups.
+        """
         if entry.collection.relay is not None:
             raise Problem(
                 "forbidden",
                 f"reports of {entry.collection.name!r} come through its relay; got one directly",
             )
         key = admission_of(entry.collection, question, rows, token)
-        batch = ReportBatch(entry.questions[question.id], rows, key)
-        entry, (outcome,) = await self._written(entry, question, [batch])
+        name = stored_name(question.id, stratum)
+        batch = ReportBatch(entry.questions[name], rows, key)
+        entry, (outcome,) = await self._written(entry, name, [batch])
         counts = self.metrics.reports
         if isinstance(outcome, BatchAccepted):
             counts["accepted"] += outcome.new
@@ -230,15 +240,15 @@ class Service(WriterService):
         raise self._shut(entry, outcome)
 
     async def _written(
-        self, entry: StoredCollection, question: Question, batches: Sequence[ReportBatch]
+        self, entry: StoredCollection, name: str, batches: Sequence[ReportBatch]
     ) -> tuple[StoredCollection, list[Outcome]]:
-        """Write `batches` of one question in one commit; return the collection and the outcomes."""
+        """Write `batches` under a stored name in one commit; return collection and outcomes."""
         assert self._writer is not None
         outcomes = await self._writer.submit(*batches)
         if any(isinstance(outcome, CollectionUnknown) for outcome in outcomes):
             # Deleted; and perhaps put back since, under other numbers.
             entry = await self._again(entry)
-            number = entry.questions[question.id]
+            number = entry.questions[name]
             again = [replace(batch, question=number) for batch in batches]
             outcomes = await self._writer.submit(*again)
         return entry, outcomes
@@ -285,7 +295,7 @@ class Service(WriterService):
         )
         counts = self.metrics.reports
         if batches:
-            entry, outcomes = await self._written(entry, question, batches)
+            entry, outcomes = await self._written(entry, stored_name(question.id), batches)
             for outcome in outcomes:
                 if isinstance(outcome, BatchAccepted):
                     counts["accepted"] += outcome.new

@@ -324,7 +324,7 @@ class Collection:
         issuer = None if self.issuer is None else self.issuer.url
         relay = self.relay
         if relay is None:
-            return SenderAnonymity(self.admission == "blind", issuer=issuer)
+            return SenderAnonymity(self.admission == "blind", issuer=issuer, groups=self.groups)
         return SenderAnonymity(
             self.admission == "blind", relay.url, relay.crowd, issuer, relay.turn_hours
         )

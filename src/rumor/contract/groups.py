@@ -10,12 +10,13 @@ answer, not the groups, and a small group hides few people.
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from rumor.core.canonical import Json
 from rumor.core.columns import checked_labels, normalized_name
@@ -23,7 +24,7 @@ from rumor.core.errors import InputError, format_value
 from rumor.kinds import KINDS
 
 if TYPE_CHECKING:
-    from rumor.contract.collection import Question
+    from rumor.contract.collection import Collection, Question
     from rumor.contract.relay import Relay
 
 OTHER = "other"
@@ -79,6 +80,12 @@ class Groups:
             found[name] = labels[place]
         return {name: found[name] for name in self.names}
 
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Return the columns that the JSON `text` holds, as `contract` gives them."""
+        lists = json.loads(text)
+        return cls(tuple((name, tuple(lists[name])) for name in sorted(lists)))
+
     def strata_of(self, name: str) -> dict[str, list[int]]:
         """Return the strata of each group of the column `name`."""
         if name not in self.names:
@@ -99,7 +106,31 @@ class Groups:
     def in_words(self) -> str:
         """Say what is sent in the clear, in a sentence for respondents."""
         said = "; ".join(f"{name} ({', '.join(labels)})" for name, labels in self.columns)
-        return f"Sent in the clear beside every report, without noise: {said}"
+        return f"Sent in the clear with every report, without noise: {said}"
+
+
+def stratum_of(collection: Collection, given: Mapping[str, object]) -> int | None:
+    """Return the stratum of `given` groups by name, or None where `collection` has no groups."""
+    if collection.groups is not None:
+        return collection.groups.stratum(given)
+    if given:
+        raise InputError(
+            f"{collection.name!r} has no groups, so none are sent; got {', '.join(map(str, given))}"
+        )
+    return None
+
+
+def read_groups(texts: Sequence[str]) -> dict[str, str]:
+    """Return groups by name from `texts` NAME=GROUP."""
+    found: dict[str, str] = {}
+    for text in texts:
+        name, equals, group = text.partition("=")
+        if not equals:
+            raise InputError(f"a group must be NAME=GROUP; got {format_value(text)}")
+        if name in found:
+            raise InputError(f"a group must be said once for each name; got {name!r} twice")
+        found[name] = group
+    return found
 
 
 def known_group(labels: Sequence[str], value: object) -> str:

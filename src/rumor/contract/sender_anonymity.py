@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rumor.contract.groups import Groups
 from rumor.core.errors import InputError
 
 
@@ -25,12 +26,17 @@ class SenderAnonymity:
     """The address of the issuer of blind tokens, if there is one."""
     turn_hours: int | None = None
     """The hours of a turn, in which a device sends at most one report per question."""
+    groups: Groups | None = None
+    """The groups that are sent in the clear, if there are any."""
 
     def check_not_weaker(self, later: SenderAnonymity, series: str) -> None:
         """Refuse a `later` contract of the series whose sender anonymity is weaker."""
         if self.blind and not later.blind:
             _refuse(series, "uses blind tokens and this revision does not")
         self.check_issuer(later, series)
+        if later.groups is not None and not later.groups.is_coarser(self.groups):
+            few = "no" if self.groups is None else "fewer"
+            _refuse(series, f"tells {few} groups apart in the clear and this revision more")
         if self.relay is None or self.crowd is None:
             return
         if later.relay != self.relay:

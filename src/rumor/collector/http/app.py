@@ -33,6 +33,7 @@ from rumor.collector.http.wire import (
     json_rows,
     parse_json,
     parse_withdrawal,
+    stratum_of,
 )
 from rumor.collector.service import EstimateQuery, Service
 from rumor.core.errors import InputError, format_value
@@ -76,14 +77,17 @@ class _Ingest(PostRoute[Service]):
         kind = content_type(headers, JSON_TYPE, BINARY_TYPE)
         entry = await service.entry(headers.get("rumor-collection", ""))
         body = await self._body(headers, receive)
+        group: int | str | None
         if kind == JSON_TYPE:
-            id, reports = parse_json(body, service.limits)
-            question = service.question(entry.collection, id)
-            rows = json_rows(reports, question)
+            sent = parse_json(body, service.limits)
+            question = service.question(entry.collection, sent.question)
+            rows, group = json_rows(sent.reports, question), sent.group
         else:
             question = service.question(entry.collection, headers.get("rumor-question", ""))
-            rows = binary_rows(body, question, service.limits)
-        outcome = await service.take(entry, question, rows, headers.get("rumor-token", ""))
+            rows, group = binary_rows(body, question, service.limits), headers.get("rumor-group")
+        stratum = stratum_of(entry.collection.groups, group)
+        token = headers.get("rumor-token", "")
+        outcome = await service.take(entry, question, rows, token, stratum)
         return b'{"accepted":%d,"duplicates":%d}' % (outcome.new, outcome.duplicates)
 
 

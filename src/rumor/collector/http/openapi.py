@@ -10,6 +10,7 @@ from rumor.collector.http.problems import TYPES
 from rumor.collector.http.wire import BINARY_TYPE, ENVELOPES_TYPE, JSON_TYPE
 from rumor.core.exact import CONFIDENCE
 
+_GROUP = "The number of the reports' combination of groups, where the contract has groups."
 _MODULE = "A module of the client; or, as integrity.json, the hashes of all."
 
 
@@ -118,6 +119,7 @@ def _reports(limits: Limits) -> dict[str, Any]:
         report={**base64, "description": "As many bytes as the question's mechanism says."},
     )
     body = _strictly(question={"type": "string"}, reports=_some(report, limits))
+    body["properties"]["group"] = {"type": "integer", "minimum": 0, "description": _GROUP}
     binary = {
         "type": "string",
         "format": "binary",
@@ -132,6 +134,7 @@ def _reports(limits: Limits) -> dict[str, Any]:
         [
             _header("Rumor-Collection", "The digest of the contract.", required=True),
             _header("Rumor-Question", "The question's id, for binary bodies.", required=False),
+            _header("Rumor-Group", f"{_GROUP} For binary bodies.", required=False),
             _header("Content-Encoding", "gzip, or none.", required=False),
             _header("Rumor-Token", token, required=False),
         ],

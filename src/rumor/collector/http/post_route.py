@@ -22,7 +22,7 @@ PREFLIGHT = {
     **PUBLIC,
     "Access-Control-Allow-Methods": "GET, POST",
     "Access-Control-Allow-Headers": "Content-Type, Content-Encoding, Rumor-Collection, "
-    "Rumor-Question, Rumor-Token",
+    "Rumor-Question, Rumor-Group, Rumor-Token",
     "Access-Control-Max-Age": "86400",
 }
 

@@ -19,6 +19,7 @@ from rumor.collector.http.problems import Problem
 from rumor.collector.store.base import ID_BYTES
 from rumor.contract.collection import Question
 from rumor.contract.deletion import KEY_SIZES, report_id
+from rumor.contract.groups import Groups
 from rumor.core.errors import format_value
 from rumor.core.reports import Reports
 from rumor.mechanisms import Mechanism
@@ -40,6 +41,8 @@ class JsonReports(msgspec.Struct, forbid_unknown_fields=True, gc=False):
 
     question: str
     reports: list[JsonReport]
+    group: int | None = None
+    """The number of the reports' combination of groups, where the contract has groups."""
 
 
 class JsonWithdrawal(msgspec.Struct, forbid_unknown_fields=True, gc=False):
@@ -49,9 +52,13 @@ class JsonWithdrawal(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     keys: list[bytes]
 
 
-_REPORTS = '{"question": text, "reports": [{"id": base64, "report": base64}, ...]}'
+_REPORTS = (
+    '{"question": text, "reports": [{"id": base64, "report": base64}, ...]} and "group": integer '
+    "where there are groups"
+)
 _KEYS = '{"question": text, "keys": [base64, ...]}'
-_PLACE = re.compile(r"\$(\.reports|\.question|\.keys|\.id|\.report|\[\d+\])*")
+_PLACE = re.compile(r"\$(\.reports|\.question|\.group|\.keys|\.id|\.report|\[\d+\])*")
+_GROUP = re.compile("0|[1-9][0-9]{0,3}")
 _decoder = msgspec.json.Decoder(JsonReports)
 _withdrawals = msgspec.json.Decoder(JsonWithdrawal)
 
@@ -92,14 +99,38 @@ def _malformed(what: str, form: str, problem: Exception) -> Problem:
     return Problem("malformed", f"{what} must be {form}; got something else{where}")
 
 
-def parse_json(body: bytes, limits: Limits) -> tuple[str, list[JsonReport]]:
-    """Return the question and the reports of a JSON body, not yet checked against a contract."""
+def parse_json(body: bytes, limits: Limits) -> JsonReports:
+    """Return the decoded JSON `body`, not yet checked against a contract."""
     try:
         decoded = _decoder.decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
         raise _malformed("a JSON body", _REPORTS, problem) from None
     _check_count(len(decoded.reports), limits.json_reports)
-    return decoded.question, decoded.reports
+    return decoded
+
+
+def stratum_of(groups: Groups | None, given: int | str | None) -> int | None:
+    """Return the stratum that a request gives for its reports, or refuse it.
+
+    `given` is the member `group` of a JSON body, or the header Rumor-Group.
+    """
+    if groups is None:
+        if given is not None:
+            raise Problem(
+                "invalid-report",
+                f"reports of a contract without groups must name none; got {format_value(given)}",
+            )
+        return None
+    named = given if isinstance(given, int) else -1
+    if isinstance(given, str) and _GROUP.fullmatch(given):
+        named = int(given)
+    if not 0 <= named < groups.strata:
+        raise Problem(
+            "invalid-report",
+            f"reports of a contract with groups must name theirs, a number from 0 to "
+            f"{groups.strata - 1:,}; got {'none' if given is None else format_value(given)}",
+        )
+    return named
 
 
 def parse_withdrawal(body: bytes, limits: Limits) -> tuple[str, Reports]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +12,9 @@ from rumor.collector.store.base import (
     QuestionContents,
     StoredCollection,
     StoredReports,
+    Strata,
     sorted_by_id,
+    stored_name,
 )
 from rumor.collector.store.checksums import joined_fields, open_rows
 from rumor.collector.store.contracts import add_collection, find, read_collections, token_siblings
@@ -21,7 +23,15 @@ from rumor.collector.store.database import Database
 from rumor.collector.store.dialects.dialect import Dialect
 from rumor.collector.store.spans import Span, put_dropped_of, put_span
 from rumor.collector.store.summaries import count_rest, summarize
-from rumor.collector.store.tables import CHUNK, Run, day_number, day_of, newest_number
+from rumor.collector.store.tables import (
+    CHUNK,
+    Row,
+    Run,
+    day_number,
+    day_of,
+    newest_number,
+    one_of,
+)
 from rumor.collector.store.withdrawal import put_early
 from rumor.contract.collection import Collection
 from rumor.core.errors import InputError
@@ -32,63 +42,85 @@ _RECENT = 1_000_000
 
 
 def reports(
-    database: Database, entry: StoredCollection, question: str, upto: int | None
+    database: Database,
+    entry: StoredCollection,
+    question: str,
+    upto: int | None,
 ) -> Iterator[StoredReports]:
     """Yield the reports that are still there, day by day."""
     most = (1 << 62) if upto is None else upto
-    number, width = entry.questions[question], _width(entry, question)
+    numbers, width = entry.numbers(question), _width(entry, question)
     with database.reading() as run:
         spans = run(
             "SELECT day, MIN(number), MAX(number) FROM report"
-            " WHERE question = ? AND day IS NOT NULL AND number <= ? GROUP BY day ORDER BY day",
-            *(number, most),
+            f" WHERE question {one_of(numbers)} AND day IS NOT NULL AND number <= ?"
+            " GROUP BY day ORDER BY day",
+            *(*numbers, most),
         )
     for day, low, high in spans:
         for start in range(low, high + 1, CHUNK):
             with database.reading() as run:
                 rows = run(
-                    "SELECT id, report, checksum FROM report WHERE question = ? AND day = ?"
+                    "SELECT question, id, report, checksum FROM report"
+                    f" WHERE question {one_of(numbers)} AND day = ?"
                     " AND number >= ? AND number < ? AND number <= ?",
-                    *(number, day, start, start + CHUNK, most),
+                    *(*numbers, day, start, start + CHUNK, most),
                 )
-                intact = open_rows(number, day, joined_fields(rows), ID_BYTES + width)
-            if rows:
+                parts = [
+                    (number, open_rows(number, day, joined_fields(fields), ID_BYTES + width))
+                    for number, fields in _by(rows)
+                ]
+            for number, intact in parts:
                 whole = sorted_by_id(intact)
-                yield StoredReports(day_of(day), whole[:, :ID_BYTES], whole[:, ID_BYTES:])
+                ids, made = whole[:, :ID_BYTES], whole[:, ID_BYTES:]
+                yield StoredReports(day_of(day), ids, made, numbers[number])
+
+
+def _by(rows: Iterable[Row]) -> list[tuple[Any, list[Row]]]:
+    """Return the rest of `rows` by their first field, as it comes first."""
+    found: dict[Any, list[Row]] = {}
+    for first, *rest in rows:
+        found.setdefault(first, []).append(tuple(rest))
+    return list(found.items())
 
 
 def newest_reports(
-    database: Database, entry: StoredCollection, question: str, most: int
+    database: Database,
+    entry: StoredCollection,
+    question: str,
+    most: int,
+    strata: Strata = None,
 ) -> Reports:
     """Return the newest reports, searched for among a bounded number of all questions' reports."""
     width = _width(entry, question)
     with database.reading() as run:
-        number = entry.questions[question]
+        numbers = entry.numbers(question, strata)
         rows = run(
-            "SELECT day, id, report, checksum FROM report WHERE question = ?"
-            " AND report IS NOT NULL"
+            f"SELECT question, day, id, report, checksum FROM report"
+            f" WHERE question {one_of(numbers)} AND report IS NOT NULL"
             " AND number > (SELECT COALESCE(MAX(number), 0) FROM report) - ?"
             " ORDER BY number DESC LIMIT ?",
-            *(number, _RECENT, most),
+            *(*numbers, _RECENT, most),
         )
-        days = [list(group) for _, group in itertools.groupby(rows, key=lambda row: row[0])]
         parts = [
-            open_rows(number, day[0][0], joined_fields(row[1:] for row in day), ID_BYTES + width)
-            for day in days
+            open_rows(number, day, joined_fields(fields), ID_BYTES + width)
+            for (number, day), fields in _by(((row[0], row[1]), *row[2:]) for row in rows)
         ]
     found = [np.zeros((0, width), dtype=np.uint8), *(part[:, ID_BYTES:] for part in parts)]
     return np.ascontiguousarray(np.concatenate(found))
 
 
-def spent_ids(database: Database, entry: StoredCollection, question: str) -> Iterator[Reports]:
+def spent_ids(
+    database: Database, entry: StoredCollection, question: str, strata: Strata = None
+) -> Iterator[Reports]:
     """Yield the ids of deleted reports."""
-    after = b""
+    after, numbers = b"", entry.numbers(question, strata)
     while True:
         with database.reading() as run:
             rows = run(
-                "SELECT id FROM report WHERE question = ? AND report IS NULL AND id > ?"
-                f" ORDER BY id LIMIT {CHUNK}",
-                *(entry.questions[question], after),
+                f"SELECT id FROM report WHERE question {one_of(numbers)} AND report IS NULL"
+                f" AND id > ? ORDER BY id LIMIT {CHUNK}",
+                *(*numbers, after),
             )
         if not rows:
             return
@@ -116,22 +148,31 @@ def restore(
         numbers = add_collection(run, collection, open=open)
         known = read_collections(database, run)
         (mine,) = (entry for entry in known if entry.collection.digest == collection.digest)
-        for id, question in contents.items():
-            siblings = token_siblings(known, mine, id)
-            _put_back(database.dialect, run, numbers[id], question, siblings)
+        for name, each in contents.items():
+            siblings = token_siblings(known, mine, name)
+            _put_back(database.dialect, run, numbers, name, each, siblings)
         move_mark(run, newest_number(run), read_mark(run))
     return find(database, collection.digest)
 
 
 def _put_back(
-    dialect: Dialect, run: Run, number: int, contents: QuestionContents, siblings: set[int]
+    dialect: Dialect,
+    run: Run,
+    numbers: Mapping[str, int],
+    name: str,
+    contents: QuestionContents,
+    siblings: set[int],
 ) -> None:
     for part in contents.reports:
         rows = np.concatenate([part.ids, part.reports], axis=1)
         if siblings:
             _reclaim(dialect, run, part.ids, siblings)
-        if dialect.insert(run, number, day_number(part.day), sorted_by_id(rows)) != len(rows):
+        to = numbers[
+            name if part.stratum is None else stored_name(name.partition("/")[0], part.stratum)
+        ]
+        if dialect.insert(run, to, day_number(part.day), sorted_by_id(rows)) != len(rows):
             raise InputError("report ids must be new to the store; some are in use")
+    number = numbers[name]
     for ids in contents.spent_ids:
         dialect.insert_spent(run, number, ids)
     put_early(run, number, dict(contents.early))

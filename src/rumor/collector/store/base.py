@@ -40,7 +40,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rumor.collector import clock
-from rumor.contract.collection import Collection
+from rumor.contract.collection import Collection, Question
 from rumor.core.errors import DamagedError, InputError, UnavailableError, format_value
 from rumor.core.files import new_file
 from rumor.core.reports import Reports
@@ -60,6 +60,29 @@ class StoreDamagedError(StoreUnavailableError, DamagedError):
     """The store has contents that do not fit their checksums; the message names the repair."""
 
 
+Strata = Sequence[int] | None
+"""Numbers of strata of a contract with groups; None for all of them."""
+
+
+def stored_name(question: str, stratum: int | None = None) -> str:
+    """Return the name of a question in a store, which has one for each stratum of groups."""
+    return question if stratum is None else f"{question}/{stratum}"
+
+
+def strata_of(collection: Collection) -> Sequence[int | None]:
+    """Return the strata of a collection's groups, or None alone without groups."""
+    return (None,) if collection.groups is None else range(collection.groups.strata)
+
+
+def stored_questions(collection: Collection) -> dict[str, Question]:
+    """Return the questions of `collection` by their names in a store."""
+    return {
+        stored_name(question.id, stratum): question
+        for question in collection.questions
+        for stratum in strata_of(collection)
+    }
+
+
 @dataclass(frozen=True)
 class StoredCollection:
     """A collection that a store knows: its contract, and whether it takes reports."""
@@ -70,7 +93,7 @@ class StoredCollection:
     current: bool
     """Whether it is the newest revision of its series."""
     questions: dict[str, int]
-    """The store's number for each question, by the question's id."""
+    """The store's number for each question by `stored_name`; with groups, for each stratum."""
 
     @property
     def state(self) -> str:
@@ -78,6 +101,11 @@ class StoredCollection:
         if not self.open:
             return "closed"
         return "open" if self.current else "superseded"
+
+    def numbers(self, question: str, strata: Strata = None) -> dict[int, int | None]:
+        """Return the stratum (None without groups) of each of a question's numbers in the store."""
+        wanted = strata_of(self.collection) if strata is None else strata
+        return {self.questions[stored_name(question, stratum)]: stratum for stratum in wanted}
 
 
 @dataclass(frozen=True)
@@ -154,11 +182,13 @@ Outcome = BatchAccepted | IdConflict | CollectionClosed | CollectionUnknown | To
 
 @dataclass(frozen=True)
 class StoredReports:
-    """Some reports of one question and one day, with their ids."""
+    """Some reports of one question, one day and one stratum, with their ids."""
 
     day: datetime.date
     ids: Reports
     reports: Reports
+    stratum: int | None = None
+    """The groups of the reports, where the contract has groups."""
 
 
 @dataclass(frozen=True)
@@ -172,9 +202,10 @@ class DroppedReports:
 
 @dataclass(frozen=True)
 class QuestionContents:
-    """The stored contents of one question, as an export has them."""
+    """The stored contents of one question, or of one stratum, as an export has them."""
 
     reports: Iterator[StoredReports]
+    """The reports, which may be of several strata."""
     spent_ids: Iterator[Reports]
     """Ids of reports that were deleted after they had been counted."""
     days: Mapping[datetime.date, Summary]
@@ -207,32 +238,47 @@ class StoreReader(Protocol):
         """Return the one collection whose digest begins so."""
         ...
 
-    def summary(self, registered: StoredCollection, question: str, window: Days = ...) -> Summary:
+    # What is read of a question may be of some `strata` of the contract's groups alone.
+
+    def summary(
+        self,
+        registered: StoredCollection,
+        question: str,
+        window: Days = ...,
+        strata: Strata = ...,
+    ) -> Summary:
         """Return the summary of a question as counted so far, over the days of a window."""
         ...
 
     def reports_by_day(
-        self, registered: StoredCollection, question: str
+        self, registered: StoredCollection, question: str, strata: Strata = ...
     ) -> dict[datetime.date, int]:
         """Return how many reports of each day are counted so far, the first day first."""
         ...
 
+    def reports_by_stratum(self, registered: StoredCollection, question: str) -> dict[int, int]:
+        """Return how many reports of each stratum are counted so far."""
+        ...
+
     def day_summaries(
-        self, registered: StoredCollection, question: str
+        self, registered: StoredCollection, question: str, strata: Strata = ...
     ) -> tuple[int, dict[datetime.date, Summary]]:
         """Return the summary of each day, and the number of the last report that is in them."""
         ...
 
     def spans(
-        self, registered: StoredCollection, question: str
+        self, registered: StoredCollection, question: str, strata: Strata = ...
     ) -> dict[datetime.date, datetime.date]:
         """Return the last day of each summary that is of several days, by its first.
 
-        Days past retention are merged until they hold enough reports together.
+        Days past retention are merged until they hold enough reports together, and those of
+        several strata where they overlap.
         """
         ...
 
-    def dropped_reports(self, registered: StoredCollection, question: str) -> DroppedReports | None:
+    def dropped_reports(
+        self, registered: StoredCollection, question: str, strata: Strata = ...
+    ) -> DroppedReports | None:
         """Return the reports past retention that were too few to keep their counts."""
         ...
 
@@ -242,11 +288,15 @@ class StoreReader(Protocol):
         """Yield the reports that are still there (up to a number), day by day, some at a time."""
         ...
 
-    def newest_reports(self, registered: StoredCollection, question: str, most: int) -> Reports:
+    def newest_reports(
+        self, registered: StoredCollection, question: str, most: int, strata: Strata = ...
+    ) -> Reports:
         """Return some of the newest reports that are still there, without their ids."""
         ...
 
-    def spent_ids(self, registered: StoredCollection, question: str) -> Iterator[Reports]:
+    def spent_ids(
+        self, registered: StoredCollection, question: str, strata: Strata = ...
+    ) -> Iterator[Reports]:
         """Yield the ids of reports that were deleted after they had been counted."""
         ...
 
@@ -334,7 +384,7 @@ class Store(StoreReader, Protocol):
     def restore(
         self, collection: Collection, contents: Mapping[str, QuestionContents], *, open: bool
     ) -> StoredCollection:
-        """Put back a collection that the store does not have, by question, in one commit."""
+        """Put back a collection that the store does not have, by stored name, in one commit."""
         ...
 
     def withdraw(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rumor.collector.store.base import StoredCollection
+from rumor.collector.store.base import StoredCollection, stored_questions
 from rumor.collector.store.checksums import damage_error
 from rumor.collector.store.database import Database
 from rumor.collector.store.tables import SPEND, Run
@@ -28,10 +28,6 @@ def register(database: Database, collection: Collection, *, revise: bool) -> Sto
                 )
             _check_keys(read_collections(database, run), collection)
             collection.check_batch_size()
-            if collection.groups is not None:
-                raise InputError(
-                    f"a store takes no collection with groups yet; {collection.name!r} has them"
-                )
             add_collection(run, collection)
     return find(database, collection.digest)
 
@@ -109,9 +105,7 @@ def add_collection(run: Run, collection: Collection, *, open: bool = True) -> di
         int(open),
     )[0]
     insert = "INSERT INTO question (collection, id) VALUES (?, ?) RETURNING number"
-    return {
-        question.id: run(insert, number, question.id)[0][0] for question in collection.questions
-    }
+    return {name: run(insert, number, name)[0][0] for name in stored_questions(collection)}
 
 
 def read_collections(database: Database, run: Run) -> list[StoredCollection]:
@@ -131,7 +125,7 @@ def read_collections(database: Database, run: Run) -> list[StoredCollection]:
         contract = database.contracts.get(digest) or _read_contract(database, run, digest)
         if contract is None:  # deleted a moment ago
             continue
-        if questions[number].keys() != {question.id for question in contract.questions}:
+        if questions[number].keys() != stored_questions(contract).keys():
             raise damage_error(f"collection {digest[:16]}... has not the questions of its contract")
         current = newest[series] == number
         known.append(StoredCollection(number, contract, bool(is_open), current, questions[number]))
@@ -141,9 +135,9 @@ def read_collections(database: Database, run: Run) -> list[StoredCollection]:
 def mechanisms(database: Database, run: Run) -> dict[int, Mechanism]:
     """Return the mechanism of every question, by the question's number."""
     return {
-        number: entry.collection.question(id).mechanism
+        entry.questions[name]: question.mechanism
         for entry in read_collections(database, run)
-        for id, number in entry.questions.items()
+        for name, question in stored_questions(entry.collection).items()
     }
 
 

@@ -11,13 +11,13 @@ import datetime
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rumor.collector.store.base import StoredCollection
+from rumor.collector.store.base import StoredCollection, stored_name
 from rumor.collector.store.contracts import keeps_ids, read_collections
 from rumor.collector.store.counts import read_mark
 from rumor.collector.store.database import Database
 from rumor.collector.store.spans import is_merged, merge
 from rumor.collector.store.summaries import summarize
-from rumor.collector.store.tables import CHUNK, SPEND, Run, day_number
+from rumor.collector.store.tables import CHUNK, SPEND, Run, day_number, one_of
 from rumor.collector.store.withdrawal import forget_early
 from rumor.contract.deletion import LEAST_KEPT
 
@@ -33,7 +33,7 @@ def expire(database: Database, today: datetime.date) -> int:
         for question in entry.collection.questions:
             if question.retention_days is not None:
                 first = today - datetime.timedelta(days=question.retention_days)
-                deleted += _expire(database, entry, question.id, day_number(first))
+                deleted += _expire_question(database, entry, question.id, day_number(first))
     if deleted and not database.dialect.tidy():
         database.untidy = True
     return deleted
@@ -56,22 +56,29 @@ class _Days:
         return _Days(other.last, self.reports + other.reports, low, high, largest)
 
 
-def _expire(database: Database, entry: StoredCollection, id: str, first: int) -> int:
-    question = entry.questions[id]
+def _expire_question(database: Database, entry: StoredCollection, id: str, first: int) -> int:
+    """Delete the reports of a question before the day `first`, those of each stratum apart."""
+    numbers = entry.numbers(id)
     with database.reading() as run:
         mark = read_mark(run)
         rows = run(
-            "SELECT day, COUNT(*), MIN(number), MAX(number) FROM report WHERE question = ?"
-            " AND day < ? AND number <= ? GROUP BY day ORDER BY day",
-            *(question, first, mark),
+            "SELECT question, day, COUNT(*), MIN(number), MAX(number) FROM report"
+            f" WHERE question {one_of(numbers)} AND day < ? AND number <= ?"
+            " GROUP BY question, day ORDER BY question, day",
+            *(*numbers, first, mark),
         )
-        merged = is_merged(run, question, first)
+        unmerged = [number for number in numbers if not is_merged(run, number, first)]
+    found: dict[int, list[_Days]] = {}
+    for number, day, n, low, high in rows:
+        found.setdefault(number, []).append(_Days(day, n, low, high, (n, day)))
     deleted = 0
-    for days in _together([_Days(day, n, low, high, (n, day)) for day, n, low, high in rows]):
-        deleted += _delete(database, entry, id, days)
-    if not (rows or merged):  # an older Rumor kept quiet days
-        with database.writing(alone=True) as run:
-            merge(run, question, first)
+    for number, days in found.items():
+        for some in _together(days):
+            deleted += _delete(database, entry, stored_name(id, numbers[number]), some)
+    for number in unmerged:  # an older Rumor kept quiet days
+        if number not in found:
+            with database.writing(alone=True) as run:
+                merge(run, number, first)
     return deleted
 
 

@@ -20,15 +20,15 @@ after a day joined a span can subtract one from the other, and knows the day's t
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rumor.collector.store.base import DroppedReports, StoredCollection
+from rumor.collector.store.base import DroppedReports, StoredCollection, Strata
 from rumor.collector.store.checksums import checksum, damage_error
 from rumor.collector.store.counts import COLUMNS, DayTally, checked_summary, put, read_summary
 from rumor.collector.store.database import Database
-from rumor.collector.store.tables import Run, day_number, day_of
+from rumor.collector.store.tables import Run, day_number, day_of, one_of
 from rumor.contract.deletion import LEAST_KEPT
 
 
@@ -64,6 +64,36 @@ def read_lasts(run: Run, question: int) -> dict[int, int]:
     return found
 
 
+def all_lasts(run: Run, questions: Collection[int]) -> dict[int, dict[int, int]]:
+    """Return the last day of each span by its first, for each of `questions` that has spans."""
+    rows = run(f"SELECT DISTINCT question FROM span WHERE question {one_of(questions)}", *questions)
+    return {question: read_lasts(run, question) for (question,) in sorted(rows)}
+
+
+def joined_lasts(run: Run, questions: Collection[int]) -> dict[int, int]:
+    """Return the spans of several questions with those merged that overlap; none of one question.
+
+    Strata of one question have spans of their own, so that days in their sum are merged further.
+    """
+    if len(questions) == 1:
+        return {}
+    joined: dict[int, int] = {}
+    end = None
+    for day, last in sorted(
+        each for of in all_lasts(run, questions).values() for each in of.items()
+    ):
+        if end is None or day > end:
+            first, end = day, last
+        end = max(end, last)
+        joined[first] = end
+    return joined
+
+
+def first_of(lasts: Mapping[int, int], day: int) -> int:
+    """Return the first day of the span in `lasts` that holds `day`, or `day` itself."""
+    return next((first for first, last in lasts.items() if first <= day <= last), day)
+
+
 def _fits(stored: Any, *numbers: Any) -> bool:
     whole = all(isinstance(number, int) for number in numbers) and stored is not None
     return whole and bytes(stored) == checksum(*numbers)
@@ -81,21 +111,29 @@ def read_dropped(run: Run, question: int) -> tuple[int, int, int] | None:
 
 
 def spans(
-    database: Database, registered: StoredCollection, question: str
+    database: Database, registered: StoredCollection, question: str, strata: Strata = None
 ) -> dict[datetime.date, datetime.date]:
     """Return the last day of each span, by its first day."""
+    numbers = registered.numbers(question, strata)
     with database.reading() as run:
-        lasts = read_lasts(run, registered.questions[question])
+        one = next(iter(numbers)) if len(numbers) == 1 else None
+        lasts = joined_lasts(run, numbers) if one is None else read_lasts(run, one)
     return {day_of(day): day_of(last) for day, last in sorted(lasts.items())}
 
 
 def dropped(
-    database: Database, registered: StoredCollection, question: str
+    database: Database, registered: StoredCollection, question: str, strata: Strata = None
 ) -> DroppedReports | None:
     """Return which reports are in no summary any more."""
+    numbers = registered.numbers(question, strata)
     with database.reading() as run:
-        found = read_dropped(run, registered.questions[question])
-    return None if found is None else DroppedReports(day_of(found[0]), day_of(found[1]), found[2])
+        rows = run(f"SELECT question FROM drop_count WHERE question {one_of(numbers)}", *numbers)
+        each = [read_dropped(run, question) for (question,) in sorted(rows)]
+    found = [one for one in each if one is not None]
+    if not found:
+        return None
+    firsts, lasts, reports = zip(*found, strict=True)
+    return DroppedReports(day_of(min(firsts)), day_of(max(lasts)), sum(reports))
 
 
 def is_merged(run: Run, question: int, first: int) -> bool:

@@ -35,6 +35,7 @@ from rumor.collector.store.base import (
     StoredCollection,
     StoredReports,
     StoreUnavailableError,
+    Strata,
 )
 from rumor.collector.store.counts import read_mark, read_summary
 from rumor.collector.store.database import Database
@@ -61,32 +62,42 @@ class SqlReader:
         return contracts.find(self.database, digest)
 
     def summary(
-        self, registered: StoredCollection, question: str, window: Days = (None, None)
+        self,
+        registered: StoredCollection,
+        question: str,
+        window: Days = (None, None),
+        strata: Strata = None,
     ) -> Summary:
         """Return the sum over the days of a window."""
-        return summaries.summary(self.database, registered, question, window)
+        return summaries.summary(self.database, registered, question, window, strata)
 
     def reports_by_day(
-        self, registered: StoredCollection, question: str
+        self, registered: StoredCollection, question: str, strata: Strata = None
     ) -> dict[datetime.date, int]:
         """Return how many reports of each day are counted."""
-        return summaries.days(self.database, registered, question)
+        return summaries.days(self.database, registered, question, strata)
+
+    def reports_by_stratum(self, registered: StoredCollection, question: str) -> dict[int, int]:
+        """Return how many reports of each stratum are counted."""
+        return summaries.by_stratum(self.database, registered, question)
 
     def day_summaries(
-        self, registered: StoredCollection, question: str
+        self, registered: StoredCollection, question: str, strata: Strata = None
     ) -> tuple[int, dict[datetime.date, Summary]]:
         """Return the summary of each day, and the mark."""
-        return summaries.counted(self.database, registered, question)
+        return summaries.counted(self.database, registered, question, strata)
 
     def spans(
-        self, registered: StoredCollection, question: str
+        self, registered: StoredCollection, question: str, strata: Strata = None
     ) -> dict[datetime.date, datetime.date]:
         """Return the last day of each summary that is of several days, by its first."""
-        return spans.spans(self.database, registered, question)
+        return spans.spans(self.database, registered, question, strata)
 
-    def dropped_reports(self, registered: StoredCollection, question: str) -> DroppedReports | None:
+    def dropped_reports(
+        self, registered: StoredCollection, question: str, strata: Strata = None
+    ) -> DroppedReports | None:
         """Return the reports that are in no summary any more."""
-        return spans.dropped(self.database, registered, question)
+        return spans.dropped(self.database, registered, question, strata)
 
     def reports(
         self, registered: StoredCollection, question: str, upto: int | None = None
@@ -94,13 +105,17 @@ class SqlReader:
         """Yield the reports that are still there, day by day."""
         return archive.reports(self.database, registered, question, upto)
 
-    def newest_reports(self, registered: StoredCollection, question: str, most: int) -> Reports:
+    def newest_reports(
+        self, registered: StoredCollection, question: str, most: int, strata: Strata = None
+    ) -> Reports:
         """Return some of the newest reports that are still there."""
-        return archive.newest_reports(self.database, registered, question, most)
+        return archive.newest_reports(self.database, registered, question, most, strata)
 
-    def spent_ids(self, registered: StoredCollection, question: str) -> Iterator[Reports]:
+    def spent_ids(
+        self, registered: StoredCollection, question: str, strata: Strata = None
+    ) -> Iterator[Reports]:
         """Yield the ids of deleted reports."""
-        return archive.spent_ids(self.database, registered, question)
+        return archive.spent_ids(self.database, registered, question, strata)
 
     def early_withdrawals(self, registered: StoredCollection, question: str) -> dict[bytes, int]:
         """Return the days of withdrawals of reports that have not arrived, by id."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from rumor.collector.store.base import ID_BYTES, StoredCollection
+from rumor.collector.store.base import ID_BYTES, StoredCollection, Strata
 from rumor.collector.store.checksums import damage_error, open_rows
 from rumor.collector.store.contracts import mechanisms
 from rumor.collector.store.counts import (
@@ -21,8 +21,15 @@ from rumor.collector.store.counts import (
     read_summary,
 )
 from rumor.collector.store.database import Database
-from rumor.collector.store.spans import read_lasts
-from rumor.collector.store.tables import CHUNK, Run, day_number, day_of, newest_number
+from rumor.collector.store.spans import all_lasts, first_of, joined_lasts
+from rumor.collector.store.tables import (
+    CHUNK,
+    Run,
+    day_number,
+    day_of,
+    newest_number,
+    one_of,
+)
 from rumor.core.errors import InputError
 from rumor.core.reports import Reports
 from rumor.core.types import Days, Tally
@@ -96,18 +103,24 @@ def _add(run: Run, tallies: Sequence[DayTally], mark: int, end: int) -> int:
 
 
 def summary(
-    database: Database, registered: StoredCollection, question: str, window: Days
+    database: Database,
+    registered: StoredCollection,
+    question: str,
+    window: Days,
+    strata: Strata = None,
 ) -> Summary:
     """Return the sum over the days of a window, which must not cut a span of days in two."""
-    empty, number = _empty(registered, question), registered.questions[question]
+    empty, numbers = _empty(registered, question), registered.numbers(question, strata)
     first, last = (day_number(window[0] or _EVER[0]), day_number(window[1] or _EVER[1]))
     with database.reading() as run:
         rows = run(
-            f"SELECT {COLUMNS} FROM summary WHERE question = ? AND day >= ? AND day <= ?",
-            *(number, first, last),
+            f"SELECT {COLUMNS} FROM summary WHERE question {one_of(numbers)}"
+            " AND day >= ? AND day <= ?",
+            *(*numbers, first, last),
         )
         found = [checked_summary(row, empty) for row in rows]
-        _check_window(read_lasts(run, number), first, last)
+        for lasts in all_lasts(run, numbers).values():
+            _check_window(lasts, first, last)
     tally = empty.tally.copy()
     for day in found:
         tally += day.tally
@@ -124,31 +137,56 @@ def _check_window(lasts: Mapping[int, int], first: int, last: int) -> None:
 
 
 def days(
-    database: Database, registered: StoredCollection, question: str
+    database: Database, registered: StoredCollection, question: str, strata: Strata = None
 ) -> dict[datetime.date, int]:
     """Return the numbers of reports alone: they are asked for often, and tallies may be long."""
+    numbers = registered.numbers(question, strata)
     with database.reading() as run:
         rows = run(
-            "SELECT day, reports FROM summary WHERE question = ? ORDER BY day",
-            registered.questions[question],
+            f"SELECT day, SUM(reports) FROM summary WHERE question {one_of(numbers)}"
+            " GROUP BY day ORDER BY day",
+            *numbers,
         )
-    return {day_of(day): reports for day, reports in rows}
+        lasts = joined_lasts(run, numbers)
+    found: dict[int, int] = {}
+    for day, reports in rows:
+        first = first_of(lasts, day)
+        found[first] = found.get(first, 0) + int(reports)
+    return {day_of(day): reports for day, reports in found.items()}
+
+
+def by_stratum(database: Database, registered: StoredCollection, question: str) -> dict[int, int]:
+    """Return how many reports of each stratum are counted."""
+    numbers = registered.numbers(question)
+    with database.reading() as run:
+        rows = run(
+            f"SELECT question, SUM(reports) FROM summary WHERE question {one_of(numbers)}"
+            " GROUP BY question ORDER BY question",
+            *numbers,
+        )
+    of = ((numbers[number], int(reports)) for number, reports in rows)
+    return {stratum: reports for stratum, reports in of if stratum is not None}
 
 
 def counted(
-    database: Database, registered: StoredCollection, question: str
+    database: Database, registered: StoredCollection, question: str, strata: Strata = None
 ) -> tuple[int, dict[datetime.date, Summary]]:
     """Return the summary of each day and the mark, both of the same moment."""
-    empty = _empty(registered, question)
+    empty, numbers = _empty(registered, question), registered.numbers(question, strata)
     with database.reading() as run:
         rows = run(
-            "SELECT mark.number, mark.checksum, question, day, reports, tally,"
-            " summary.checksum FROM mark LEFT JOIN summary ON question = ? ORDER BY day",
-            registered.questions[question],
+            "SELECT mark.number, mark.checksum, question, day, reports, tally, summary.checksum"
+            f" FROM mark LEFT JOIN summary ON question {one_of(numbers)} ORDER BY day, question",
+            *numbers,
         )
         mark = checked_mark(*rows[0][:2])
         found = [checked_summary(row[2:], empty) for row in rows if row[2] is not None]
-    return mark, {day_of(day.day): _of(empty, day.reports, day.tally) for day in found}
+        lasts = joined_lasts(run, numbers)
+    whole: dict[datetime.date, Summary] = {}
+    for day in found:
+        first = day_of(first_of(lasts, day.day))
+        whole[first] = whole.get(first, empty) + _of(empty, day.reports, day.tally)
+    return mark, whole
 
 
 def _empty(registered: StoredCollection, question: str) -> Summary:

@@ -19,7 +19,7 @@ Days are counted from 1970-01-01.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 Row = tuple[Any, ...]
@@ -47,6 +47,11 @@ def day_number(day: datetime.date) -> int:
 def day_of(number: int) -> datetime.date:
     """Return the day with this number."""
     return _EPOCH + datetime.timedelta(days=number)
+
+
+def one_of(numbers: Collection[int]) -> str:
+    """Return the SQL that compares a column with `numbers`, given as parameters."""
+    return f"IN ({', '.join('?' * len(numbers))})"
 
 
 def newest_number(run: Run) -> int:

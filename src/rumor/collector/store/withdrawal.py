@@ -10,7 +10,7 @@ all, its id is one of a deleted report from then on.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -28,7 +28,7 @@ from rumor.collector.store.counts import DayTally
 from rumor.collector.store.database import Database
 from rumor.collector.store.spans import take_out
 from rumor.collector.store.summaries import count_rest
-from rumor.collector.store.tables import CHUNK, QUESTIONS, SPEND, Run, day_number
+from rumor.collector.store.tables import CHUNK, QUESTIONS, SPEND, Run, day_number, one_of
 from rumor.core.reports import Reports
 
 
@@ -45,18 +45,19 @@ def withdraw(
     `most` is how many early withdrawals a collection may have; `charge` is told how many are new,
     and returns after how many seconds they may come.
     """
-    number = entry.questions[question]
+    numbers = entry.numbers(question)
     refused: EarlyWithdrawalsRefused | None = None
     if entry.collection.relay is not None:
+        (number,) = numbers  # no groups go with a relay
         kept = _keep_early(database, entry, number, ids, most, charge)
         if isinstance(kept, CollectionUnknown):
             return kept
         refused = kept
     with database.reading() as run:
-        if not run("SELECT 1 FROM question WHERE number = ?", number):
+        if not _is_there(run, numbers):
             return CollectionUnknown()
         # Whoever knows no report's key does not make anybody wait.
-        held = [id for id in map(bytes, ids) if _held(run, number, id)]
+        held = [id for id in map(bytes, ids) if _held(run, numbers, id)]
     found = _take_back(database, entry, question, held) if held else 0
     if refused is not None and not isinstance(found, CollectionUnknown):
         return replace(refused, withdrawn=found)
@@ -67,15 +68,15 @@ def _take_back(
     database: Database, entry: StoredCollection, question: str, ids: Sequence[bytes]
 ) -> int | CollectionUnknown:
     """Delete reports from the store and the counts."""
-    number, mechanism = entry.questions[question], entry.collection.question(question).mechanism
+    numbers, mechanism = entry.numbers(question), entry.collection.question(question).mechanism
     with database.writing(alone=True) as run:
-        if not run("SELECT 1 FROM question WHERE number = ?", number):
+        if not _is_there(run, numbers):
             return CollectionUnknown()
         # Counted reports can be subtracted, and no other thread counts them meanwhile.
         count_rest(database, run)
-        rows = [row for id in sorted(set(ids)) for row in _held(run, number, id)]
-        for day in sorted({row[0] for row in rows}):
-            sealed = joined_fields(row[1:] for row in rows if row[0] == day)
+        rows = [row for id in sorted(set(ids)) for row in _held(run, numbers, id)]
+        for number, day in sorted({row[:2] for row in rows}):
+            sealed = joined_fields(row[2:] for row in rows if row[:2] == (number, day))
             intact = open_rows(number, day, sealed, ID_BYTES + mechanism.width)
             reports = np.ascontiguousarray(intact[:, ID_BYTES:])
             take_out(run, DayTally(number, day, len(reports), mechanism.tally(reports)))
@@ -83,8 +84,8 @@ def _take_back(
         keeps = keeps_ids(read_collections(database, run), entry, question)
         change = SPEND if keeps else "DELETE FROM report"
         for row in rows:
-            run(f"{change} WHERE id = ?", row[1])
-        arrived(run, [bytes(row[1]) for row in rows])
+            run(f"{change} WHERE id = ?", row[2])
+        arrived(run, [bytes(row[2]) for row in rows])
         database.untidy = True
     return len(rows)
 
@@ -139,10 +140,11 @@ def early_withdrawals(run: Run, entry: StoredCollection) -> int:
 
 def early_days(database: Database, entry: StoredCollection, question: str) -> dict[bytes, int]:
     """Return on which days reports were withdrawn that have not arrived, by id."""
+    numbers = entry.numbers(question)
     with database.reading() as run:
         rows = run(
-            "SELECT id, day FROM early_withdrawal WHERE question = ? ORDER BY id",
-            entry.questions[question],
+            f"SELECT id, day FROM early_withdrawal WHERE question {one_of(numbers)} ORDER BY id",
+            *numbers,
         )
     return {bytes(id): day for id, day in rows}
 
@@ -177,10 +179,18 @@ def _forget_some(database: Database, question: int, first: int) -> int:
     return len(ids)
 
 
-def _held(run: Run, question: int, id: bytes) -> list[tuple[int, bytes, bytes, bytes]]:
-    """Return day, id, report and checksum of the stored report with this `id`."""
-    return run(
-        "SELECT day, id, report, checksum FROM report"
-        " WHERE id = ? AND question = ? AND report IS NOT NULL",
-        *(id, question),
+def _is_there(run: Run, numbers: Collection[int]) -> bool:
+    """Return whether the question with these `numbers` is in the store."""
+    return bool(run("SELECT 1 FROM question WHERE number = ?", next(iter(numbers))))
+
+
+def _held(
+    run: Run, numbers: Collection[int], id: bytes
+) -> list[tuple[int, int, bytes, bytes, bytes]]:
+    """Return question, day, id, report and checksum of the stored report with this `id`."""
+    rows = run(
+        "SELECT question, day, id, report, checksum FROM report"
+        " WHERE id = ? AND report IS NOT NULL",
+        id,
     )
+    return [row for row in rows if row[0] in numbers]
