@@ -81,8 +81,8 @@ def init(
     else:
         made = _interviewed(said)
     if said.reports is not None:
-        often = {"reports_per_person": said.reports}
-        made = replace(made, questions=[{**asked, **often} for asked in made.questions])
+        limit = {"reports_per_person": said.reports}
+        made = replace(made, questions=[{**asked, **limit} for asked in made.questions])
     collection = made.check()
     write_whole(file, made.text.encode())
     total = collection_loss(collection).epsilon
