@@ -167,7 +167,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
         counted = rumor.Summary.from_counts(coin, [1, 0], 1)
         replace(counted, some_ids=("0123456789abcdef",)).save(folder / f"{name}.rumor")
     parts = ", ".join(f'{{id = "{id}", labels = ["x", "y"]}}' for id in "ab")
-    head = "name = \"P\"\nseries = \"p\"\ncontact = \"nobody\"\n"
+    head = 'name = "P"\nseries = "p"\ncontact = "nobody"\n'
     joint = f'[[questions]]\nid = "both"\nkind = "joint"\nepsilon = 1\nparts = [{parts}]\n'
     (folder / "parts.toml").write_text(head + joint)
     return folder
