@@ -476,6 +476,7 @@ SCENES: dict[str, Scene] = {
             "--contact": "us@example.org",
             "--users": "777",
             "--epsilon": "0.5",
+            "--reports": "4",
             "--only": "country",
             "--json": "",
         },

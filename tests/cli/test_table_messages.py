@@ -55,18 +55,24 @@ def test_tables_in_utf_16_are_read(encoding: str, capsys: Outputs) -> None:
 
 
 def test_names_of_a_header_are_named(capsys: Outputs) -> None:
-    Path("t.csv").write_text("answered,country\nYes,DE\n")
+    Path("t.csv").write_text("answered,country,year\n" + "Yes,DE,2026\n" * 20)
     code, said = privatize(capsys)
     assert code == 2
-    assert "must have a column 'asked' in its header; got answered, country" in said
+    assert "must have a column 'asked' in its header; got answered, country, year" in said
     # Without a header the first person's answers stand in its place, and are not shown.
-    for row in ("Yes,DE\nno,FR\nYes,DE\n", "Yes,17\n", "a@b.org,x\n"):
-        Path("t.csv").write_text(row)
+    for text in (
+        "Yes,DE\n" + "no,FR\n" * 99,
+        "Yes,DE,x\n" + "no,FR,y\n" * 19,
+        "Yes,DE,x\n" + "no,FR,y\n" * 99 + "Yes,FR,z\n",
+        "Yes,DE,17\n" + "no,FR,18\n" * 99,
+        "Yes,DE,a@b.org\n" + "no,FR,x\n" * 99,
+    ):
+        Path("t.csv").write_text(text)
         code, said = privatize(capsys)
         assert code == 2
-        assert said.endswith("in its header; got 2 columns of other names")
+        assert said.endswith("columns of other names")
     columns = [f"column {i}" for i in range(23)]
-    Path("t.csv").write_text(",".join(columns) + "\n")
+    Path("t.csv").write_text(",".join(columns) + ("\n" + ",".join(["1"] * 23)) * 20 + "\n")
     assert "column 19 and 3 more" in privatize(capsys)[1]
 
 

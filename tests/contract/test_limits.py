@@ -33,6 +33,7 @@ FILES = (
     "contract/person_rows.py",
     "contract/privatize.py",
     "contract/report_file.py",
+    "contract/table_reports.py",
 )
 HEAD: dict[str, Any] = {"name": "Limits", "series": "limits", "contact": "a@example.org"}
 CHOICE: dict[str, Any] = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import typer
@@ -29,6 +29,9 @@ class InitOptions:
     users: int | None = opt_count("--users --people N", "The expected number of respondents.")
     epsilon: float | None = opt(
         "--epsilon E", "The epsilon of one report of each question (default 1)."
+    )
+    reports: int | None = opt_count(
+        "--reports N", "The reports that one person may make of each question (default 1).", min=1
     )
     only: list[str] | None = opt(
         "--only COLUMN", "With --from: ask for this column, and no other; repeatable."
@@ -60,8 +63,8 @@ def init(
     from pathlib import Path
 
     from rumor.contract.drafting import PUBLIC, Draft, draft_questions, expected_errors
-    from rumor.core.exact import sum_up
     from rumor.core.files import write_whole
+    from rumor.privacy.loss import collection_loss
 
     check_new_collection(file)
     if said.only and table is None:
@@ -77,9 +80,12 @@ def init(
         made = Draft(title, person, people, found.questions, PUBLIC, found.groups)
     else:
         made = _interviewed(said)
+    if said.reports is not None:
+        limit = {"reports_per_person": said.reports}
+        made = replace(made, questions=[{**asked, **limit} for asked in made.questions])
     collection = made.check()
     write_whole(file, made.text.encode())
-    total = sum_up(question.epsilon for question in collection.questions)
+    total = collection_loss(collection).epsilon
     errors = expected_errors(collection, made.users)
     if as_json:
         print_json(
@@ -105,7 +111,8 @@ def init(
         print(f"  {name}: {note}")
     if made.groups:
         print(f"  groups: {', '.join(made.groups)} (proposed in a comment of the file)")
-    print(f"a respondent who answers {_all_of(count)} spends epsilon {total:.4g}")
+    often = "" if said.reports in (None, 1) else f", each {said.reports:,} times,"
+    print(f"a respondent who answers {_all_of(count)}{often} spends epsilon {total:.4g}")
     if errors:
         each = ", ".join(f"{id} {error}" for id, error in errors.items())
         print(f"standard error with {made.users:,} respondents, as rumor plan says: {each}")

@@ -39,6 +39,7 @@ from rumor.core.types import Rows
 ERROR, DROP = "error", "drop"
 _NAME = re.compile(r"[^\W\d][\w .:/()?-]{0,60}")
 _SHOWN_NAMES = 20
+_COLUMNS_TO_TELL, _ROWS_TO_TELL = 3, 20
 _RULE = "an answer must not be missing (--missing says what becomes of such rows)"
 
 
@@ -242,14 +243,18 @@ class AnswerTable:
         return replace(self, files=tuple(RenamedFile(file, names) for file in self.files))
 
     def _has_header(self) -> bool:
-        """Return whether the columns' names look like names, and are in no cell below them."""
+        """Return whether the columns' names look like names, and are in none of many cells below.
+
+        In few columns or rows nothing tells a header from the answers of a first person.
+        """
         names = self.schema.names
-        if not all(_NAME.fullmatch(name) for name in names):
+        if len(names) < _COLUMNS_TO_TELL or not all(_NAME.fullmatch(name) for name in names):
             return False
         for batch in self.files[0].batches(dict.fromkeys(names, "text")):
             cells = ({str(cell) for cell in batch.column(name).to_pylist()} for name in names)
-            return not any(name in found for name, found in zip(names, cells, strict=True))
-        return True
+            is_below = (name in found for name, found in zip(names, cells, strict=True))
+            return len(batch) >= _ROWS_TO_TELL and not any(is_below)
+        return False
 
     @contextmanager
     def locate_errors(self, column: str | None = None, before: int = 0) -> Iterator[None]:
