@@ -5,7 +5,12 @@
 Alarms of a watch (`rumor trend --watch`): 52 weekly looks, 400 histories without a change in each
 block. No block may have significantly more alarms than the promised 5% (exact binomial, Holm over
 blocks, 1%), all together at most 5.5%. A change of 1.5 noise units in the 27th of 52 weeks is found
-in at least 95% of 1,000 histories, by the median after at most 9 weeks. `--quick` makes a tenth.
+in at least 95% of 1,000 histories, by the median after at most 9 weeks.
+
+Intervals for any look: 200 looks at a share or mean named in advance, and at the rows shown, 400
+histories in each block. No block may have significantly more histories in which one misses, by the
+rule above; of rows shown at most 5% miss at the worst look, on average. At the planned number of
+reports they are at most 1.7 times as long as intervals for one look. `--quick` makes a tenth.
 """
 
 from __future__ import annotations
@@ -18,7 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks import looks_alarms
+from benchmarks import looks_alarms, looks_intervals
 
 
 @dataclass(frozen=True)
@@ -83,10 +88,38 @@ def repeated(scale: float, rng: np.random.Generator) -> Iterator[Figure]:
     yield Figure("watch: false alarms", trials, f"{always[-1]:.1%}", "<= 5%", always[-1] <= 0.05)
 
 
+def intervals(scale: float, rng: np.random.Generator) -> Iterator[Figure]:
+    """Yield how many histories have an interval that ever misses, and how long intervals are."""
+    histories, found = round(looks_intervals.HISTORIES * scale), {}
+    blocks = looks_intervals.blocks()
+    for (name, block), each in zip(blocks.items(), rng.spawn(len(blocks)), strict=True):
+        one = found[name] = block(histories, each)
+        told = f"{one.ever} (for one look: {one.one_look}), length {one.width:.2f}"
+        met = one.width <= looks_intervals.WIDEST
+        trials = f"{histories} of {looks_intervals.LOOKS.size} looks"
+        yield Figure(f"missed: {name}", trials, told, f"length <= {looks_intervals.WIDEST}", met)
+        if "rows" in name:
+            share = one.worst_share
+            yield Figure(
+                f"rows that miss at the worst look: {name}",
+                trials,
+                f"{share:.2%}",
+                "<= 5%",
+                share <= looks_intervals.ALPHA,
+            )
+    ever = {name: one.ever for name, one in found.items()}
+    least = float(looks_alarms.above_promise(ever, histories).min())
+    wanted = "Holm's p >= 0.01"
+    yield Figure(
+        "interval blocks above 5%", f"{len(ever)} blocks", f"p {least:.2g}", wanted, least >= 0.01
+    )
+
+
 SECTIONS: dict[str, Callable[[float, np.random.Generator], Iterator[Figure]]] = {
     "false-alarms": false_alarms,
     "detection": detection,
     "repeated": repeated,
+    "intervals": intervals,
 }
 
 

@@ -644,6 +644,7 @@ SCENES: dict[str, Scene] = {
             "--store": "sqlite:///new.db",
             "--analyst-token-file": "analysts",
             "--dictionary": "words.txt",
+            "--users": "700",
             "--max-rate": "50",
             **_LISTENING,
         },
@@ -892,9 +893,13 @@ SCENES: dict[str, Scene] = {
             "--share": "news --share mail",
             "--save-summary": "s.rumor",
             "--earlier": "rounds.json=reports.parquet",
+            "--looks": "any",
         },
         _estimating,
         "-q homepage",
+    ),
+    "estimate watched": Scene(
+        "estimate", _PAIR, {"--users": "50000"}, _estimating, "-q homepage --looks any"
     ),
     "estimate weighted": Scene(
         "estimate",

@@ -274,7 +274,9 @@ def test_what_fails_is_not_charged_and_what_is_stopped_is(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(module, "privatize_table", look)
-    run(capsys, "t.csv", "-o", "2.parquet", "--person", "user_id", "--cap", "2")
+    code, said = run(capsys, "t.csv", "-o", "2.parquet", "--person", "user_id", "--cap", "2")
+    assert code == 130
+    assert said == "rumor: stopped: no reports were written, and nobody is charged in the ledger"
     # Three people with one report each, who may make two more, and a fourth.
     assert charged == [3 + 3 * 2 + 2]
     assert Path("app.people").read_bytes() == before

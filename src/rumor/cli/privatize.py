@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -228,7 +230,10 @@ def privatize(
             f"--seed {written.seed} makes the noise repeatable: whoever knows the seed can undo "
             f"it. These reports are NOT private; never make real people's reports this way."
         )
-    with progress("privatizing") as update:
+    total = source.expected_rows() if people is None else None
+    if total is not None:
+        total *= len(asked) if contract.ask is None else (contract.ask.questions or len(asked))
+    with progress("privatizing") as update, _saying_what_is_there(written.replace, ledger):
         made = privatize_questions(
             contract,
             source,
@@ -240,7 +245,7 @@ def privatize(
             people=people,
             ledger=ledger,
             random=None if written.seed is None else Seeded(written.seed),
-            on_progress=lambda done: update(done, None),
+            on_progress=lambda done: update(done, total),
         )
     for q in asked:
         named = columns.get(q.id) or q.column or q.id
@@ -283,6 +288,18 @@ def privatize(
             print(f"  {said}")
     if people is not None:
         print(_people_sentences(people, ledger))
+
+
+@contextmanager
+def _saying_what_is_there(is_over: bool, ledger: PersonLedger | None) -> Iterator[None]:
+    """Say what a run leaves behind that is interrupted."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        left = "files that were there are as they were" if is_over else "no reports were written"
+        charged = "" if ledger is None else ", and nobody is charged in the ledger"
+        print(f"rumor: stopped: {left}{charged}", file=sys.stderr)
+        raise
 
 
 def _people_facts(people: People, ledger: PersonLedger | None) -> dict[str, object]:

@@ -207,6 +207,12 @@ class AnswerTable:
         """Whether `batches` yields every row of the files."""
         return True
 
+    def expected_rows(self) -> int | None:
+        """Return about how many rows there are; None where that is not known before reading."""
+        found = [file.expected_rows() for file in self.files]
+        known = [rows for rows in found if rows is not None]
+        return sum(known) if len(known) == len(found) else None
+
     def require(self, column: str) -> None:
         """Raise an InputError unless the table has `column`.
 

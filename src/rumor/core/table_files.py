@@ -68,6 +68,10 @@ class TableFile(Protocol):
         """Column names and types; a CSV column is text until `batches` converts it."""
         ...
 
+    def expected_rows(self) -> int | None:
+        """Return about how many rows there are; None where that is not known before reading."""
+        ...
+
     def batches(self, cells: Mapping[str, str]) -> Iterator[pa.RecordBatch]:
         """Yield the columns named in `cells` of all rows, in order; CSV reads each as its type
         there.
@@ -132,6 +136,10 @@ class RenamedFile:
             [field.with_name(new.get(field.name, field.name)) for field in self.file.schema]
         )
 
+    def expected_rows(self) -> int | None:
+        """Return about how many rows there are."""
+        return self.file.expected_rows()
+
     def batches(self, cells: Mapping[str, str]) -> Iterator[pa.RecordBatch]:
         """Yield the columns named in `cells`, by their new names."""
         old = {self.names.get(name, name): kind for name, kind in cells.items()}
@@ -186,6 +194,15 @@ class CsvFile:
         if len(set(names)) != len(names):
             raise InputError(f"{path}: columns must have distinct names; got one name twice")
         return cls(path, pa.schema([(name, pa.string()) for name in names]), found, data)
+
+    def expected_rows(self) -> int | None:
+        """Return about how many rows there are, by the length of the first lines."""
+        if self.data is not None or self.path.suffix.lower() == ".gz":
+            return None
+        with self.path.open("rb") as opened:
+            start = opened.read(1 << 20)
+        lines = start.count(b"\n")
+        return max(self.path.stat().st_size * lines // len(start) - 1, 1) if lines else None
 
     def batches(self, cells: Mapping[str, str]) -> Iterator[pa.RecordBatch]:
         """Yield the columns named in `cells` of all rows."""
@@ -326,6 +343,11 @@ class ParquetFile:
         except (pa.ArrowException, OSError):
             raise _broken_parquet(path) from None
 
+    def expected_rows(self) -> int | None:
+        """Return how many rows there are."""
+        rows: int = pq.read_metadata(_parquet(self.path, self.data)).num_rows
+        return rows
+
     def batches(self, cells: Mapping[str, str]) -> Iterator[pa.RecordBatch]:
         """Yield the columns named in `cells` of all rows."""
         try:
@@ -377,6 +399,10 @@ class MemoryFile:
     def schema(self) -> pa.Schema:
         """Column names and types."""
         return self.table.schema
+
+    def expected_rows(self) -> int | None:
+        """Return how many rows there are."""
+        return len(self.table)
 
     def batches(self, cells: Mapping[str, str]) -> Iterator[pa.RecordBatch]:
         """Yield the columns named in `cells` of all rows."""

@@ -38,9 +38,18 @@ vegaEmbed("#picture", said, { mode: "vega-lite", ast: true, actions });
 # a name is taken for what the object has. A sign that nobody sees makes it a label like others.
 _OF_EVERY_OBJECT = frozenset(
     (
-        *("__defineGetter__", "__defineSetter__", "__lookupGetter__", "__lookupSetter__"),
-        *("__proto__", "constructor", "hasOwnProperty", "isPrototypeOf"),
-        *("propertyIsEnumerable", "toLocaleString", "toString", "valueOf"),
+        "__defineGetter__",
+        "__defineSetter__",
+        "__lookupGetter__",
+        "__lookupSetter__",
+        "__proto__",
+        "constructor",
+        "hasOwnProperty",
+        "isPrototypeOf",
+        "propertyIsEnumerable",
+        "toLocaleString",
+        "toString",
+        "valueOf",
     )
 )
 _UNSEEN = "\u2060"
