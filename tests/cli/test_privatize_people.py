@@ -325,6 +325,24 @@ def test_a_bad_answer_is_found_where_it_is(capsys: Outputs) -> None:
         assert f"column 'page', row {row}:" in said
 
 
+def test_tables_without_rows_of_people_are_refused(capsys: Outputs) -> None:
+    write_events([])
+    code, said = run(capsys, "t.csv", "-o", "r.parquet", "--person", "user_id")
+    assert (code, "must hold at least one answer; got none" in said) == (2, True)
+    keyed = '[[questions]]\nid = "k"\nkind = "keyvalue"\nkeys = ["m", "n"]\nlow = 0\nhigh = 1\n'
+    Path("c.toml").write_text(f"{HEAD}{keyed}epsilon = 2\n")
+    Path("t.csv").write_text("person,key,value\nann,m,1\nann,n,0.5\n")
+    code, said = run(capsys, "t.csv", "-o", "r.parquet", "--person", "person")
+    assert (code, "say whose each row is already" in said) == (2, True)
+    Path("t.csv").write_text("user,m,n\nann,1,\nann,,0.5\nbob,0.2,0.3\n")
+    code, said = run(capsys, "t.csv", "-o", "r.parquet", "--person", "user")
+    assert (code, "2 reports" in said) == (0, True)
+    more = ["-o", "2.parquet", "--person", "user", "--ledger", "other", "--each", "most"]
+    code, said = run(capsys, "t.csv", *more)
+    assert (code, "needs the answers in one column" in said) == (2, True)
+    assert not Path("other").exists()
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from rumor.contract.collection import Collection as Contract
 from rumor.contract.collection import Question
 from rumor.core.answer_table import (
     DROP,
@@ -215,12 +216,6 @@ class People:
         self, table: AnswerTable, question: Question, allowed: NDArray[np.int64]
     ) -> PersonTable:
         """Return the rows of `table` that become reports of `question`, `allowed` per person."""
-        kind = KINDS[question.kind]
-        if not kind.has_row_per_person(table):
-            raise InputError(
-                f"{table.path}: the columns person, key and value say whose each row is already; "
-                f"got --person {self.rule.column} with them"
-            )
         return PersonTable(
             table.path,
             table.files,
@@ -230,6 +225,17 @@ class People:
             allowed=allowed,
             counted=count_reports(question),
         )
+
+    def check_table(
+        self, collection: Contract, questions: Iterable[str], table: AnswerTable
+    ) -> None:
+        """Refuse a `table` of pairs, which says whose each row is in a column of its own."""
+        for question in map(collection.question, questions):
+            if not KINDS[question.kind].has_row_per_person(table):
+                raise InputError(
+                    f"{table.path}: the columns person, key and value say whose each row is "
+                    f"already; got --person {self.rule.column} with them"
+                )
 
     def first_rows(self, table: AnswerTable) -> FilteredTable:
         """Return `table` with one row of each person."""
