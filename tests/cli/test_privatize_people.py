@@ -282,6 +282,32 @@ def test_what_fails_is_not_charged_and_what_is_stopped_is(
     assert Path("app.people").read_bytes() == before
 
 
+@pytest.mark.parametrize("fails", [False, True])
+def test_what_another_run_charges_meanwhile_stays(
+    fails: bool, capsys: Outputs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import rumor.contract.privatize as module
+
+    write_events([("ann", "2026-03-02", "DE", "a", "1"), ("eve", "2026-03-02", "DE", "b", "1")])
+    Path("other.csv").write_text("user_id,page\nann,a\nzoe,b\n")
+    real = module.privatize_table
+
+    def meanwhile(*given: Any, **rest: Any) -> int:
+        monkeypatch.setattr(module, "privatize_table", real)
+        line = "privatize c.toml other.csv -o other.parquet --person user_id"
+        assert main(line.split()) == 0
+        if fails:
+            raise KeyboardInterrupt
+        return real(*given, **rest)
+
+    monkeypatch.setattr(module, "privatize_table", meanwhile)
+    code, _ = run(capsys, "t.csv", "-o", "r.parquet", "--person", "user_id", "--cap", "2")
+    assert code == (130 if fails else 0)
+    counts = pq.read_table("app.people").column(1).to_pylist()
+    # ann in both runs, eve in the first and zoe in the second.
+    assert sorted(counts) == ([0, 1, 1] if fails else [1, 1, 2])
+
+
 def test_simulated_reports_leave_no_ledger(capsys: Outputs) -> None:
     command = ["t.csv", "-o", "r.parquet", "--person", "user_id", "--seed", "3", "--replace"]
     assert "no ledger is kept of simulated reports" in run(capsys, *command)[1]
