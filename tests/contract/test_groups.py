@@ -62,8 +62,10 @@ def test_strata_are_numbered_with_the_last_column_fastest() -> None:
         {"country": country, "os": os} for country in ("DE", "FR", "other") for os in ("x", "other")
     ]
     assert [groups.stratum(groups.of_stratum(number)) for number in range(6)] == list(range(6))
-    assert groups.strata_of("os") == {"x": [0, 2, 4], "other": [1, 3, 5]}
-    assert groups.strata_of("country") == {"DE": [0, 1], "FR": [2, 3], "other": [4, 5]}
+    assert groups.strata_in({"os": "x"}) == [0, 2, 4]
+    assert groups.strata_in({"country": "FR"}) == [2, 3]
+    assert groups.strata_in({"country": "FR", "os": "other"}) == [3]
+    assert groups.strata_in({}) == list(range(6))
 
 
 @pytest.mark.parametrize(

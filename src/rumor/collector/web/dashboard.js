@@ -6,7 +6,7 @@ import { days, differences, draw, moved } from "./charts.js";
 import { byId, h } from "/client/view/dom.js";
 import { counted } from "./numbers.js";
 import { alarms, comparison, figures, halving, loadPanels, movement, panelOf, promise, remarks, table } from "./panels.js";
-import { range } from "./range.js";
+import { groupControls, range } from "./range.js";
 
 // How often the collector is asked for news, in milliseconds; and after how much growth the
 // newest reports are tested again.
@@ -16,12 +16,12 @@ const GROWTH = 1.1;
 // Rows are sorted by their estimates, on the page and in its files, so their intervals are adjusted for ranking.
 const VIEW = { order: "estimate" };
 
-const page = { overview: null, collection: null, question: null, from: null, to: null, estimate: null, integrity: null, timer: null, away: false, asked: null };
+const page = { overview: null, collection: null, question: null, from: null, to: null, group: [], estimate: null, integrity: null, timer: null, away: false, asked: null };
 
 const current = () => page.overview.questions.find(({ id }) => id === page.question);
 
-/** Return the identity of an estimate: question, number of reports and days; a new one is requested when it changes. */
-const stamp = ({ reports }) => [page.question, reports, page.from, page.to].join(" ");
+/** Return the identity of an estimate: question, number of reports, days and groups; a new one is requested when it changes. */
+const stamp = ({ reports }) => [page.question, reports, page.from, page.to, ...page.group].join(" ");
 
 // The longest list of questions without a search field.
 const MANY = 8;
@@ -63,6 +63,7 @@ async function open() {
   } finally {
     byId("main").removeAttribute("aria-busy");
   }
+  page.group = page.group.filter((each) => page.overview.groups.some(({ name, groups }) => groups.some((group) => each === `${name}=${group}`)));
   page.question = page.overview.questions.some(({ id }) => id === page.question) ? page.question : page.overview.questions[0].id;
   byId("name").textContent = page.overview.name;
   document.title = `Rumor: ${page.overview.name}`;
@@ -100,7 +101,7 @@ function collections() {
   const option = ({ digest, name, state }) =>
     h("option", { value: digest, selected: digest === page.overview.collection }, `${name} (${state}, ${digest.slice(0, 8)})`);
   const change = (event) => {
-    Object.assign(page, { collection: event.target.value, question: null, from: null, to: null });
+    Object.assign(page, { collection: event.target.value, question: null, from: null, to: null, group: [] });
     remember(page);
     open();
   };
@@ -150,6 +151,10 @@ async function show(id) {
     h("div", { id: "figures" }),
     h("div", { id: "alarms" }),
     section("estimate", "Estimate",
+      groupControls(question.groups, page.group, (group) => {
+        page.group = group;
+        turnTo(id, page.from, page.to);
+      }),
       range(question.days, page, (from, to) => turnTo(id, from, to)),
       h("div", { id: "problem" }),
       h("div", { class: "charts" }, Object.keys(panelOf(question).charts).map((name) => h("div", { id: name, class: "chart", role: "img", "aria-label": `Chart of the estimated ${name} with their intervals; the table has the same numbers.` }))),
@@ -176,7 +181,7 @@ async function show(id) {
 const FORMATS = { csv: "CSV", parquet: "Parquet", svg: "SVG", png: "PNG" };
 
 /** Return the query of the estimate: its rows and days. */
-const query = (question) => ({ collection: page.overview.collection, ...VIEW, rows: panelOf(question).most ?? null, from: page.from, to: page.to });
+const query = (question) => ({ collection: page.overview.collection, ...VIEW, rows: panelOf(question).most ?? null, from: page.from, to: page.to, group: page.group });
 
 /** Show the rows as a table when it is opened: it may have hundreds of rows. */
 function tabulate() {
@@ -270,7 +275,7 @@ async function render() {
 async function overTime() {
   const id = page.question;
   try {
-    const found = movement(await askJson(`/v1/trends/${id}`, { collection: page.overview.collection }));
+    const found = movement(await askJson(`/v1/trends/${id}`, { collection: page.overview.collection, group: page.group }));
     if (page.question !== id) return;
     byId("changes").replaceChildren(...found.parts);
     await draw(byId("moved"), moved(found.rows, found.isShare));
@@ -298,7 +303,7 @@ function periods({ days }) {
 async function compare(first, second) {
   const id = page.question;
   try {
-    const found = await askJson(`/v1/comparisons/${id}`, { collection: page.overview.collection, first, second });
+    const found = await askJson(`/v1/comparisons/${id}`, { collection: page.overview.collection, first, second, group: page.group });
     if (page.question !== id) return;
     byId("compared").replaceChildren(h("div", { id: "differences", class: "chart", role: "img", "aria-label": "Chart of the differences with their intervals; the table has the same numbers." }), ...comparison(found));
     await draw(byId("differences"), differences(found.estimates));
