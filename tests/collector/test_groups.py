@@ -30,6 +30,7 @@ from rumor.collector.store.base import (
     open_store,
     stored_name,
 )
+from rumor.collector.tokens import Tokens, add_token
 from rumor.contract.collection import Collection
 from rumor.contract.deletion import LEAST_KEPT
 from rumor.core.errors import InputError
@@ -287,6 +288,69 @@ def test_a_contract_without_groups_takes_none(one_store: Store) -> None:
         assert (answer.status, "must name none; got 0" in answer.json()["detail"]) == (422, True)
         answer = call(url, "/v1/reports", json.dumps(body(entry, None)).encode(), headers)
         assert answer.status == 200
+
+
+@pytest.fixture
+def asked(one_store: Store, tmp_path: Path) -> Iterator[tuple[str, dict[str, str]]]:
+    """Serve 150 red reports of DE, 150 green ones of FR and one other; yield URL and headers."""
+    entry = one_store.register(grouped())
+    one_store.write([part(entry, 0, [0] * 150), part(entry, 2, [1] * 150), part(entry, 5, [0])])
+    token = add_token(tmp_path / "tokens", "analyst")
+    with background(Service(one_store, "a", tokens=Tokens(tmp_path / "tokens"))) as url:
+        yield url, {"Authorization": f"Bearer {token}"}
+
+
+def test_an_analyst_asks_for_a_group(asked: tuple[str, dict[str, str]]) -> None:
+    url, token = asked
+
+    def estimated(query: str) -> tuple[int, float]:
+        found = call(url, f"/v1/estimates/colour?order=given&{query}", headers=token).json()
+        return found["reports"], found["estimates"][0]["unbiased"]
+
+    everybody, german, french = map(estimated, ("", "group=country%3DDE", "group=country=FR"))
+    assert (everybody[0], german[0], french[0]) == (301, 150, 150)
+    # Standard errors are below 0.13.
+    assert german[1] > 0.45 > 0.35 > french[1] - 0.1
+    both = call(url, "/v1/estimates/colour?group=country=DE&group=os=other", headers=token)
+    assert (both.status, "DE, os=other has 0" in both.json()["detail"]) == (409, True)
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "sentence"),
+    [
+        ("group=country=other", 409, "a group is shown from 100 reports on"),
+        ("group=land=DE", 422, "groups must be of a public column (country, os); got 'land'"),
+        ("group=country=IT", 422, "a group of 'country' must be one of DE, FR, other; got 'IT'"),
+        ("group=country", 422, "a group must be NAME=GROUP"),
+        ("group=os=other&group=os=other", 422, "must be said once for each name"),
+    ],
+)
+def test_wrong_groups_are_refused_in_a_sentence(
+    query: str, status: int, sentence: str, asked: tuple[str, dict[str, str]]
+) -> None:
+    url, token = asked
+    today = datetime.datetime.now(datetime.UTC).date()
+    days = f"first={today}&second={today}&different_people=1"
+    for path in (
+        f"estimates/colour?{query}",
+        f"trends/colour?{query}",
+        f"comparisons/colour?{days}&{query}",
+    ):
+        answer = call(url, f"/v1/{path}", headers=token)
+        assert (answer.status, sentence in answer.json()["detail"]) == (status, True), path
+
+
+def test_the_overview_counts_groups(asked: tuple[str, dict[str, str]]) -> None:
+    url, token = asked
+    found = call(url, "/v1/overview", headers=token).json()
+    assert found["groups"] == [{"name": n, "groups": LISTS[n]} for n in ("country", "os")]
+    assert [tuple(each.values()) for each in found["questions"][0]["groups"]] == [
+        ("country", "DE", 150, True),
+        ("country", "FR", 150, True),
+        ("country", "other", 1, False),
+        ("os", "__proto__", 300, True),
+        ("os", "other", 1, False),
+    ]
 
 
 def test_a_device_sends_its_groups_and_takes_its_reports_back(store: Store, tmp_path: Path) -> None:
