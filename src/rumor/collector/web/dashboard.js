@@ -63,7 +63,7 @@ async function open() {
   } finally {
     byId("main").removeAttribute("aria-busy");
   }
-  page.group = page.group.filter((each) => page.overview.groups.some(({ name, groups }) => groups.some((group) => each === `${name}=${group}`)));
+  page.group = page.group.filter((each) => page.overview.groups?.some(({ name, groups }) => groups.some((group) => each === `${name}=${group}`)));
   page.question = page.overview.questions.some(({ id }) => id === page.question) ? page.question : page.overview.questions[0].id;
   byId("name").textContent = page.overview.name;
   document.title = `Rumor: ${page.overview.name}`;
@@ -151,10 +151,10 @@ async function show(id) {
     h("div", { id: "figures" }),
     h("div", { id: "alarms" }),
     section("estimate", "Estimate",
-      groupControls(question.groups, page.group, (group) => {
+      question.groups ? groupControls(question.groups, page.group, (group) => {
         page.group = group;
         turnTo(id, page.from, page.to);
-      }),
+      }) : null,
       range(question.days, page, (from, to) => turnTo(id, from, to)),
       h("div", { id: "problem" }),
       h("div", { class: "charts" }, Object.keys(panelOf(question).charts).map((name) => h("div", { id: name, class: "chart", role: "img", "aria-label": `Chart of the estimated ${name} with their intervals; the table has the same numbers.` }))),

@@ -10,7 +10,6 @@ import { counted } from "./numbers.js";
  * @param {(chosen: string[]) => void} choose
  */
 export function groupControls(groups, chosen, choose) {
-  if (!groups.length) return null;
   const others = (name) => chosen.filter((each) => !each.startsWith(`${name}=`));
   const fields = [...new Set(groups.map(({ name }) => name))].map((name) => {
     const option = ({ group, reports, shown }) =>
