@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.looks_alarms import WEEKS, alarms_by_look
 from docs import story_pictures
 from docs.drawing import (
     BLUE,
@@ -517,6 +518,28 @@ def habits() -> str:
     return picture(left + width + 20, top + height + 20, "Smoking and drinking", drawn)
 
 
+def looks() -> str:
+    """How many histories without a change have had an alarm, by week, with and without care."""
+    repeated, watched = alarms_by_look(400, 10, np.random.default_rng(1))
+    weeks = range(WEEKS)
+    percent = [100 * float(repeated[-1]), 100 * float(watched[-1])]
+    curves = [
+        Curve(f"one-look test: {percent[0]:.0f}%", [(k + 1, 100 * repeated[k]) for k in weeks]),
+        Curve("promised: 5%", [(1, 5), (WEEKS, 5)], -8),
+        Curve(f"watch: {percent[1]:.1f}%", [(k + 1, 100 * watched[k]) for k in weeks], 4),
+    ]
+    return plot(
+        "Nothing changes, and somebody looks every week (10 values)",
+        Axis("week", 1, WEEKS, (1, 10, 20, 30, 40, 52)),
+        Axis("years with an alarm so far", 0, 60, (0, 10, 20, 30, 40, 50, 60), show=_percent),
+        curves,
+    )
+
+
+def _percent(value: float) -> str:
+    return f"{value:g}%"
+
+
 PICTURES: Mapping[str, Callable[[], str]] = {
     "flow.svg": flow,
     "rappor-stages.svg": rappor_stages,
@@ -533,6 +556,7 @@ PICTURES: Mapping[str, Callable[[], str]] = {
     "ages.svg": ages,
     "incomes.svg": incomes,
     "habits.svg": habits,
+    "looks.svg": looks,
     "sky.svg": story_pictures.sky,
     "affairs.svg": story_pictures.affairs,
     "penguins.svg": story_pictures.penguins,

@@ -23,6 +23,7 @@ DAYS = [
 ]
 _COMMON: Document = {
     "level": 0.95,
+    "looks": "any",
     "of": "population",
     "covers": "95% of the rows hold the true share",
     "method": "auto",
@@ -195,6 +196,7 @@ def question(id: str, kind: str, range: list[float] | None, **more: object) -> D
         "text": f"About {id}?",
         "mechanism": "unary",
         "report_bytes": 2,
+        "any_look": True,
         "range": range,
         "asked": "once",
         "epsilon": 1.09861,
@@ -354,6 +356,7 @@ def choose_days() -> Life:
     }
     compared = {
         "level": 0.9,
+        "looks": "one",
         "groups": {"first days": 1, "last days": 2},
         "tests": [{"test": "chi-squared", "statistic": 7.4766, "freedom": 10, "p_value": 0.6798}],
         "notes": ["another note."],

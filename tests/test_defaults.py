@@ -149,6 +149,7 @@ DEFAULTS = {
     "changing_loss": "changes=0",
     "checked_choice": "of=''",
     "checked_method": "where=''",
+    "coin_ends": "ends=success_ends",
     "choose_mean": "low=-1.0, high=1.0, outside='refuse', steps=1048576",
     "co_support": "watched=10",
     "distribution": "public=b'', max_leaves=20000",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from playwright.sync_api import Page, Request, Route, expect
+from playwright.sync_api import Dialog, Page, Request, Route, expect
 
 from rumor.collector.http.server import background
 from rumor.collector.service import Service
@@ -159,7 +159,12 @@ def test_a_reload_asks_before_it_drops_answers(open_page: OpenPage, shown: Showc
     page = open_page()
     page.goto(shown.answer_url)
     asked: list[str] = []
-    page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
+
+    def accept(dialog: Dialog) -> None:
+        asked.append(dialog.type)
+        dialog.accept()
+
+    page.on("dialog", accept)
     page.reload()
     assert asked == []
     page.get_by_label("nothing").check()

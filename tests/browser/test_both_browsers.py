@@ -289,7 +289,8 @@ def test_an_element_bears_hostile_styles_and_its_own_double(people: People, tmp_
         tab.click("#first >>> button.primary")
         tab.see("#first >>> .report")
         bits = [int(bit) for bit in tab.texts("#first >>> .bit:not(.stays)")]
-        # The second shows the same report without an answer, as a second tab would, and pays nothing.
+        # The second shows the same report without an answer, as a second tab would, and pays
+        # nothing.
         tab.see("#second >>> .report")
         assert tab.texts("#second >>> .stays") == []
         tab.click("#first >>> button.primary", times=2)

@@ -308,3 +308,36 @@ def test_how_the_answers_moved(open_page: OpenPage) -> None:
         page.get_by_label("until").fill("2020-01-02")
         page.get_by_role("button", name="Compare").click()
         expect(page.locator("#compared")).to_contain_text("needs reports of both periods")
+
+
+def test_intervals_are_valid_at_any_look_unless_one_is_chosen(
+    open_page: OpenPage, shown: Showcase
+) -> None:
+    page = signed_in(open_page, shown)
+    switch, hint = page.get_by_label("Valid at any look"), page.locator("#looks-hint")
+    expect(switch).to_be_checked()
+    expect(hint).to_contain_text("read them as often as you like")
+    expect(page.locator("#remarks")).to_contain_text("valid at any look")
+    page.get_by_text("As a table").click()
+    interval = page.locator("#table tbody tr").first.locator("td").nth(1)
+
+    def length() -> float:
+        low, high = re.findall(r"[\d.]+", interval.inner_text())[:2]
+        return float(high) - float(low)
+
+    at_any = length()
+    switch.uncheck()
+    expect(hint).to_contain_text("at a time fixed in advance")
+    expect(page.locator("#remarks")).to_contain_text("valid for one look")
+    assert "looks=one" in page.url
+    assert length() < at_any
+    page.reload()
+    expect(page.get_by_label("Valid at any look")).not_to_be_checked()
+    page.get_by_label("Valid at any look").check()
+    expect(page.locator("#remarks")).to_contain_text("valid at any look")
+    assert "looks" not in page.url
+    # Words are found by a test for one look, so there is nothing to choose.
+    page.get_by_role("button", name="Which one word").click()
+    expect(page.locator("#looks-hint")).to_contain_text("words are found by a test for one look")
+    expect(page.get_by_label("Valid at any look")).to_have_count(0)
+    expect(page.locator("#remarks")).to_contain_text("valid for one look")

@@ -642,6 +642,7 @@ SCENES: dict[str, Scene] = {
             "--store": "sqlite:///new.db",
             "--analyst-token-file": "analysts",
             "--dictionary": "words.txt",
+            "--users": "700",
             "--max-rate": "50",
             **_LISTENING,
         },
@@ -890,9 +891,13 @@ SCENES: dict[str, Scene] = {
             "--share": "news --share mail",
             "--save-summary": "s.rumor",
             "--earlier": "rounds.json=reports.parquet",
+            "--looks": "any",
         },
         _estimating,
         "-q homepage",
+    ),
+    "estimate watched": Scene(
+        "estimate", _PAIR, {"--users": "50000"}, _estimating, "-q homepage --looks any"
     ),
     "estimate weighted": Scene(
         "estimate",

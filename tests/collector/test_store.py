@@ -394,7 +394,7 @@ class TestFiles:
         with sqlite3.connect(path) as database:
             database.execute("PRAGMA user_version = 99")
         database.close()
-        with pytest.raises(rumor.InputError, match=r"at most version 5, .* has 99"):
+        with pytest.raises(rumor.InputError, match=r"at most version 6, .* has 99"):
             open_store(f"sqlite:///{path}")
 
     def test_other_files_are_refused_and_left_alone(self, tmp_path: Path) -> None:

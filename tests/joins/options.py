@@ -39,6 +39,8 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         "--confidence",
         "--of",
         "--simultaneous",
+        "--looks",
+        "--users",
         "--top",
         "--assume",
         "--different-people",

@@ -21,7 +21,17 @@ from tests.joins.sources import Source, Sources
 
 WEIGHTS = (5.0, 1.0, 3.0, 2.0, 4.0)
 """Parts of a population that no sample has."""
-ROW_KEYS = ("reports", "epsilon", "method", "level", "of", "simultaneous", "order", "covers")
+ROW_KEYS = (
+    "reports",
+    "epsilon",
+    "method",
+    "level",
+    "of",
+    "simultaneous",
+    "looks",
+    "order",
+    "covers",
+)
 
 Plain = Mapping[str, Any]
 

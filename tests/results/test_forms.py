@@ -339,6 +339,7 @@ def extras_of(one: Tabular, level: float) -> dict[str, Any]:
         (table,) = one.tables.values()
         told = {
             "parts": list(table.ids),
+            "looks": "one",
             "independence": vars(table.test),
             "cramers_v": vars(table.cramers_v(level)),
             "odds_ratio": None,
@@ -376,7 +377,7 @@ def bins_of(one: OrderedEstimate) -> list[tuple[float, float]]:
     return list(itertools.pairwise(ends))
 
 
-COMMON = ["reports", "epsilon", "method", "level", "of", "simultaneous", "order", "covers"]
+COMMON = ["reports", "epsilon", "method", "level", "of", "simultaneous", "looks", "order", "covers"]
 COMMON += ["explanation"]
 COMMON += ["diagnostics", "estimates"]
 

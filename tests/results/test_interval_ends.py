@@ -36,6 +36,7 @@ from rumor.results.counts import (
     counts_again,
 )
 from rumor.results.intervals import (
+    EqualTails,
     FoundIntervals,
     NormalIntervals,
     ScoreIntervals,
@@ -283,7 +284,7 @@ def test_small_counts_stretch_and_large_ones_do_not() -> None:
     np.testing.assert_allclose(found, exact.tails(rows, tails_of(4), "population"))
     low, high = made.tails(np.array([3]), tails_of(1), "people")
     np.testing.assert_allclose([low, high], made.score.tails(np.array([3]), tails_of(1), "people"))
-    missing = exact.few_bounds(z)
+    missing = exact.few_bounds(EqualTails(tail))
     assert np.isposinf(missing[0][2:]).all()
     assert np.isneginf(missing[1][2:]).all()
     np.testing.assert_allclose(
@@ -482,6 +483,7 @@ def test_shares_of_groups_are_made_of_their_score(oracle: FrequencyOracle, peopl
             "high": share.high,
             "level": level,
             "of": of,
+            "looks": "one",
         }
         # A group and the rest mirror each other.
         rest = found.share([0, 2, 5], level, of=of)

@@ -49,13 +49,16 @@ def test_the_table_is_in_order_and_says_what_it_shows(estimate: Estimate) -> Non
     assert lines[4] == "1 less frequent value not shown"
     assert lines[5:7] == [
         f"1,000 reports, epsilon 3 per report; method {estimate.method}; "
-        "confidence intervals for these respondents",
+        "confidence intervals for these respondents, valid for one look",
         "intervals adjusted for ranking: on average at least 90% of those shown contain the "
         "true share",
     ]
     assert lines[7].startswith("standard error at share 0: ")
     assert "do not add up rows" in estimate.explain(0.9)
-    at_once = "the population\nsimultaneous 95% confidence intervals: all 4 hold together\n"
+    at_once = (
+        "the population, valid for one look\n"
+        "simultaneous 95% confidence intervals: all 4 hold together\n"
+    )
     assert at_once in estimate.table(simultaneous=True)
     alone = "95% confidence intervals, each for a value chosen before seeing the data"
     assert alone in estimate.table(order="given")

@@ -95,6 +95,7 @@ class Analysis:
             "level": view.level,
             "of": view.of,
             "simultaneous": view.simultaneous,
+            "looks": view.looks,
             "order": view.order,
             "covers": first.coverage_sentence(view),
         }

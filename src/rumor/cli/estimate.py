@@ -17,10 +17,11 @@ from rumor.cli.options import (
     Top,
     argument,
     opt,
+    opt_count,
     option,
 )
 from rumor.core.errors import InputError, format_value
-from rumor.core.exact import CONFIDENCE
+from rumor.core.exact import CONFIDENCE, PLANNED
 
 if TYPE_CHECKING:
     from rumor.analysis.estimate import Analysis
@@ -186,6 +187,32 @@ class IntervalOptions:
 
 
 @dataclass(frozen=True)
+class LookOptions:
+    """Options for how often the reports are read."""
+
+    looks: str = opt(
+        "--looks one|any",
+        "How often the reports may be read. One: intervals are valid for one look, at a time that "
+        "does not depend on the reports. Any: they hold at all looks together, and are longer.",
+        default="one",
+    )
+    users: int | None = opt_count(
+        "--users N",
+        f"With --looks any: the number of reports at which intervals are shortest, fixed before "
+        f"the first look (default: {PLANNED:,}).",
+        min=1,
+    )
+
+    def fields(self) -> dict[str, Any]:
+        """Return the fields of a View that are said here."""
+        if self.users is None:
+            return {"looks": self.looks}
+        if self.looks != "any":
+            raise InputError("--users is for --looks any; got it for one look")
+        return {"looks": self.looks, "users": self.users}
+
+
+@dataclass(frozen=True)
 class EstimateFiles:
     """Options for the written files."""
 
@@ -204,6 +231,7 @@ def estimate(
     how: EstimationOptions,
     rows: CountedRows,
     shown: IntervalOptions,
+    watched: LookOptions,
     share: Share = None,
     written: EstimateFiles,
     skip_invalid: SkipInvalid = False,
@@ -223,13 +251,14 @@ def estimate(
       rumor estimate examples/browser.toml reports.parquet -m em --option eta=1 --option norm=sum
       rumor estimate examples/browser.toml exported/ --engine spark --master spark://host:7077
       rumor estimate examples/browser.toml counts.csv --counts
+      rumor estimate examples/browser.toml reports/ --looks any --users 50000
       rumor estimate habits.toml smokes.parquet --linked drinks.parquet --on person
       rumor estimate round-2.json reports-2.parquet --earlier round-1.toml=reports-1.parquet
     """
     from rumor.results.view import View
 
     # Everything that can be wrong with the options is said before anything is read.
-    view = View(*vars(shown).values())
+    view = View(*vars(shown).values(), **watched.fields())
     how.options()
     earlier = [path for pair in rows.rounds() for path in pair]
     keep_inputs(

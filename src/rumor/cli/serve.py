@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 from rumor.cli.common import print_json
 from rumor.cli.options import AsJson, CollectionFile, argument, count, option
 from rumor.core.errors import InputError
+from rumor.core.exact import PLANNED
 
 if TYPE_CHECKING:
     from rumor.collector.gateway import Gateway
@@ -89,6 +90,15 @@ def serve(
         str | None,
         option("--relay-token-file FILE", "Hashes of the relays' tokens (see rumor token)."),
     ] = None,
+    users: Annotated[
+        int | None,
+        count(
+            "--users N",
+            "The number of reports that the dashboard's intervals for any look are planned for, "
+            f"fixed when the first report arrives (default: {PLANNED:,}).",
+            min=1,
+        ),
+    ] = None,
     max_rate: MaxRate = 20_000,
     max_connections: MaxConnections = 1_000,
     as_json: AsJson = False,
@@ -128,13 +138,16 @@ def serve(
                 first = making.enter_context(first_token(analyst_token_file))
             elif analyst_token_file is not None:
                 Tokens(analyst_token_file)
-            opened = running.enter_context(closing(registered(store, contract)))
+            opened = running.enter_context(closing(registered(store, contract, users)))
         tokens = None if analyst_token_file is None else Tokens(analyst_token_file)
         if first is not None:
             # Not printed: what is printed ends up in logs.
             say(f"the first analyst's token is in {str(first)!r}; read it and delete the file")
         # Asked before anybody is served: later, a store that is away for a moment must not matter.
-        is_open = opened.find(contract.digest).open
+        entry = opened.find(contract.digest)
+        is_open = entry.open
+        if users not in (None, entry.users):
+            say(f"--users stays {entry.users:,}: it was fixed when the first report arrived")
         service = Service(
             opened,
             contract.series,
@@ -185,19 +198,22 @@ def _gateway(contract: Collection, key_file: str | None, tokens: str | None) -> 
     return gateway
 
 
-def registered(url: str, contract: Collection) -> Store:
-    """Return the store at a URL with `contract` in it; a new file appears with it or not at all."""
+def registered(url: str, contract: Collection, users: int | None = None) -> Store:
+    """Return the store at a URL with `contract` in it; a new file appears with it or not at all.
+
+    The contract is planned for `users`, unless it has reports already.
+    """
     file = url.removeprefix("sqlite:///")
     if file not in ("", url) and not Path(file).exists():
         try:
             with made_store(url) as new:
-                new.register(contract)
+                new.register(contract, users=users)
         except InputError:
             if not Path(file).exists():
                 raise  # else another collector, started at the same time, was quicker
     opened = store_at(url)
     try:
-        opened.register(contract)
+        opened.register(contract, users=users)
     except BaseException:
         opened.close()
         raise

@@ -1,7 +1,8 @@
 """A collection out of a store and back into one: Parquet files that stand on their own.
 
     FOLDER/contract.json                            the contract
-    FOLDER/state.json                               format version, and whether it was open
+    FOLDER/state.json                               format version, whether it was open, and
+                                                    how many users it was planned for
     FOLDER/question=ID/day=YYYY-MM-DD/reports.parquet   a reports file, as `rumor estimate` reads
     FOLDER/_counted/ID/YYYY-MM-DD.summary           the summary of a day, or from that day on
     FOLDER/_counted/ID/ids.bin                      ids of deleted reports, 16 bytes each
@@ -61,6 +62,7 @@ from rumor.contract.report_file import (
     write_reports,
 )
 from rumor.core.errors import InputError
+from rumor.core.exact import PLANNED
 from rumor.core.files import OWNER_ONLY, PathLike, sync_folder, write_whole
 from rumor.core.reports import Reports
 from rumor.mechanisms.summary import Summary
@@ -93,7 +95,7 @@ def export_collection(store: Store, digest: str, folder: PathLike) -> ExportResu
             # Nobody else can look into it, from the first file on.
             aside.mkdir(parents=True, mode=0o700)
             entry.collection.save(aside / "contract.json")
-            state = {"rumor export": _VERSION, "open": entry.open}
+            state = {"rumor export": _VERSION, "open": entry.open, "users": entry.users}
             write_whole(aside / "state.json", json.dumps(state).encode())
             totals = [
                 _export_question(seen, entry, question, aside)
@@ -226,7 +228,8 @@ def import_collection(store: Store, folder: PathLike) -> ExportResult:
         for stratum in strata_of(collection)
     }
     contents = {name: each.contents() for name, each in found.items()}
-    store.restore(collection, contents, open=bool(state.get("open", True)))
+    is_open, users = bool(state.get("open", True)), int(state.get("users", PLANNED))
+    store.restore(collection, contents, open=is_open, users=users)
     return ExportResult(
         collection,
         sum(each.reports for each in found.values()),

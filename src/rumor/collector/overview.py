@@ -22,6 +22,7 @@ def overview(
         "name": collection.name,
         "series": collection.series,
         "contact": collection.contact,
+        "users": entry.users,
         "collections": [
             {
                 "digest": each.collection.digest,
@@ -86,6 +87,7 @@ def _question(store: StoreReader, entry: StoredCollection, question: Question) -
         "id": question.id,
         "kind": question.kind,
         "text": question.text,
+        "any_look": KINDS[question.kind].any_look,
         "mechanism": mechanism.name,
         "report_bytes": mechanism.width,
         **KINDS[question.kind].answer_domain(mechanism),

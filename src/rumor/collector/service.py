@@ -394,7 +394,8 @@ class Service(WriterService):
             await self._refresh()
             entry = await self._named(query.collection)
             question = self.question(entry.collection, query.question)
-            return await _analysed(self._estimate, entry, question, query, shape)
+            planned = replace(query, view=replace(query.view, users=entry.users))
+            return await _analysed(self._estimate, entry, question, planned, shape)
 
     async def _named(self, wanted: str | None) -> StoredCollection:
         """Return the collection whose digest begins so; the newest where none is wanted."""

@@ -7,6 +7,8 @@ of the American Statistical Association 58, 1963, bounds their tails likewise).
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 
 from rumor.core.extras import import_optional
@@ -32,15 +34,30 @@ def success_ends(
     return low, high
 
 
+class SuccessEnds(Protocol):
+    """The interface of functions that return limits of a success probability, as `success_ends`."""
+
+    def __call__(
+        self, counts: Vector, trials: Vector, lower: Vector, upper: Vector, /
+    ) -> tuple[Vector, Vector]:
+        """Return the limits for `counts` of `trials`, with the tails `lower` and `upper`."""
+        ...
+
+
 def coin_ends(
-    mean: Vector, trials: Vector, within: tuple[Vector, Vector], lower: Vector, upper: Vector
+    mean: Vector,
+    trials: Vector,
+    within: tuple[Vector, Vector],
+    lower: Vector,
+    upper: Vector,
+    ends: SuccessEnds = success_ends,
 ) -> tuple[Vector, Vector]:
     """Return confidence limits for the expectation of `trials` numbers `within` bounds.
 
-    They are the Clopper-Pearson limits of a count of coins at one bound or the other, whole or not,
+    They are the limits by `ends` of a count of coins at one bound or the other, whole or not,
     with the tails `lower` and `upper`.
     """
     span = np.maximum(within[1] - within[0], np.finfo(float).tiny)
     counts = trials * np.clip((mean - within[0]) / span, 0.0, 1.0)
-    low, high = success_ends(counts, trials, lower, upper)
+    low, high = ends(counts, trials, lower, upper)
     return within[0] + span * low, within[0] + span * high

@@ -22,6 +22,8 @@ MAX_EPSILON = 32.0
 MIN_EPSILON = 2.0**-60
 CONFIDENCE = 0.95
 """The confidence level of every interval, unless another one is asked for."""
+PLANNED = 10_000
+"""The number of reports at which intervals for any look are shortest, unless one is named."""
 
 # 120 digits: e**32 has 14 before the point and a threshold 20, so every floor and
 # ceiling below is decided with some 80 digits to spare.

@@ -48,6 +48,9 @@ def mixture_quantile(ratio: Vector | float, alpha: Vector | float) -> Vector:
     return np.where(ratio > 0, found, np.inf)
 
 
+_CELLS = 1 << 14
+
+
 @dataclass(frozen=True)
 class Scores:
     """Standardised differences of every period from all before it, periods by values.
@@ -61,7 +64,9 @@ class Scores:
 
     def at(self, columns: Rows | Mask) -> Scores:
         """Return the scores of the values at `columns`."""
-        return Scores(self.low[:, columns], self.high[:, columns], self.precision[:, columns])
+        low = self.low[:, columns]
+        high = low if self.high is self.low else self.high[:, columns]
+        return Scores(low, high, self.precision[:, columns])
 
     @property
     def tested(self) -> Mask:
@@ -130,8 +135,12 @@ class ChangeEvidence:
         """Return the log evidence of every value at every look, looks by values."""
         looks, values = self.scores.low.shape
         found = np.zeros((looks, values))
-        for look in range(1, looks):
-            found[look] = self.log_at(look)
+        step = max(1, _CELLS // looks)  # some values at a time stay in the processor's cache
+        for start in range(0, values, step):
+            columns = np.arange(start, min(start + step, values))
+            some = ChangeEvidence(self.scores.at(columns), self.weights)
+            for look in range(1, looks):
+                found[look, columns] = some.log_at(look)
         return found
 
 

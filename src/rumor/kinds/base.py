@@ -113,6 +113,8 @@ class Kind(abc.ABC, Generic[M]):
     """Whether a question has a number of answers, candidate words or keys."""
     least_domain: ClassVar[int] = 2
     """The smallest number of answers, candidate words or keys of a question."""
+    any_look: ClassVar[bool] = True
+    """Whether its estimates have intervals that hold at any look."""
     estimates_shares: ClassVar[bool] = True
     """Whether an estimate is a share for each value, and not numbers."""
     has_cap: ClassVar[bool] = False

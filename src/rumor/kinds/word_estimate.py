@@ -21,7 +21,7 @@ from rumor.results.estimate import Estimate
 from rumor.results.intervals import Tails
 from rumor.results.rows import Column
 from rumor.results.selection import split_tails
-from rumor.results.view import ROWS_SHOWN, Order, View, ViewOptions, make_view
+from rumor.results.view import ROWS_SHOWN, Order, View, ViewOptions
 
 # Smaller p-values are printed as "below" this one.
 _TINY = 1e-12
@@ -47,6 +47,8 @@ class WordEstimate(Estimate):
     )
     _NAMED = "a word"
     _ASIDE = ("word", "p-value")
+    ANY_LOOK: ClassVar[bool] = False
+    _ONE_LOOK = "words are found by a test that is valid for one look"
 
     detected: NDArray[np.bool_] = field(repr=False)
     p_value: Vector = field(repr=False)
@@ -113,7 +115,7 @@ class WordEstimate(Estimate):
 
     def table(self, view: View | float | None = None, **options: Unpack[ViewOptions]) -> str:
         """Return the detected words as text, with their intervals and the share of other words."""
-        seen = make_view(view, options).on_screen()
+        seen = self.checked_view(view, options).on_screen()
         order = self.row_indices(seen)
         lines = self._body(order, seen)
         hidden = max(int(self.detected.sum()) - len(order), 0)

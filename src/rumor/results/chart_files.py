@@ -34,11 +34,23 @@ const said = JSON.parse(document.getElementById("chart").textContent);
 const actions = { export: true, source: false, compiled: false, editor: false };
 vegaEmbed("#picture", said, { mode: "vega-lite", ast: true, actions });
 """
-# What every JavaScript object has. Vega keeps rows and lines in objects, by label: a label of such a
-# name is taken for what the object has. A sign that nobody sees makes it a label like others.
+# What every JavaScript object has. Vega keeps rows and lines in objects, by label: a label of such
+# a name is taken for what the object has. A sign that nobody sees makes it a label like others.
 _OF_EVERY_OBJECT = frozenset(
-    """__defineGetter__ __defineSetter__ __lookupGetter__ __lookupSetter__ __proto__ constructor
-    hasOwnProperty isPrototypeOf propertyIsEnumerable toLocaleString toString valueOf""".split()
+    (
+        "__defineGetter__",
+        "__defineSetter__",
+        "__lookupGetter__",
+        "__lookupSetter__",
+        "__proto__",
+        "constructor",
+        "hasOwnProperty",
+        "isPrototypeOf",
+        "propertyIsEnumerable",
+        "toLocaleString",
+        "toString",
+        "valueOf",
+    )
 )
 _UNSEEN = "\u2060"
 

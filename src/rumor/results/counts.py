@@ -29,13 +29,13 @@ from statistics import NormalDist
 
 import numpy as np
 
-from rumor.core.binomial import FEW, coin_ends, success_ends
+from rumor.core.binomial import FEW, coin_ends
 from rumor.core.errors import InputError, format_value
 from rumor.core.extras import import_optional
 from rumor.core.reports import Mask
 from rumor.core.types import Rows, Target, Vector
 from rumor.mechanisms.support import ItemCounts
-from rumor.results.intervals import Bounds, NormalIntervals, ScoreIntervals, Tails
+from rumor.results.intervals import Bounds, EqualTails, NormalIntervals, ScoreIntervals, Tails
 
 _REACH = 7.0  # standard deviations of a binomial outside of which nothing is summed
 
@@ -82,13 +82,14 @@ class ExactIntervals:
         tail = NormalDist().cdf(-z)
         return Tails.alike(tail, tail, self.items.counts.size)
 
-    def few_bounds(self, z: float) -> Bounds:
+    def few_bounds(self, tails: EqualTails) -> Bounds:
         """Return the ends of small counts, not cut off at 0 and 1; no ends of all others.
 
         A lower end that is missing is infinite, an upper one minus infinity.
         """
-        few = self.is_few(np.arange(self.items.counts.size))
-        low, high = self.bounds(z, "population")
+        everything = np.arange(self.items.counts.size)
+        few = self.is_few(everything)
+        low, high = self.tails(everything, tails.rows(everything.size), "population")
         return np.where(few, low, np.inf), np.where(few, high, -np.inf)
 
     def quantile_ends(self, rows: Rows, z: Vector) -> Bounds:
@@ -124,7 +125,7 @@ class ExactIntervals:
         if items.reports is None:
             low, high = binomial_ends(items.counts, items.trials, tails)
             return items.frequency(low), items.frequency(high)
-        half = Tails(tails.lower / 2, tails.upper / 2)
+        half = tails.halved()
         low, high = binomial_ends(items.counts, items.trials, half)
         fewest, most = binomial_ends(items.trials, np.full(rows.size, items.reports), half)
         seen = items.trials / items.reports
@@ -165,7 +166,7 @@ class ExactIntervals:
 
 def binomial_ends(counts: Vector, trials: Vector, tails: Tails) -> Bounds:
     """Return the chances of success at which a count this large, or this small, is that rare."""
-    return success_ends(counts, trials, tails.lower, tails.upper)
+    return tails.look.success_ends(counts, trials, tails.lower, tails.upper)
 
 
 def bounded_ends(mean: Vector, trials: Vector, within: Bounds, tails: Tails) -> Bounds:
@@ -174,7 +175,7 @@ def bounded_ends(mean: Vector, trials: Vector, within: Bounds, tails: Tails) -> 
     Numbers with this mean spread furthest where all are at one bound or the other, as coins are:
     the ends are those of a count of such coins, whole or not.
     """
-    return coin_ends(mean, trials, within, tails.lower, tails.upper)
+    return coin_ends(mean, trials, within, tails.lower, tails.upper, tails.look.success_ends)
 
 
 def counts_again(counts: Vector, trials: Vector, tail: float) -> Bounds:
@@ -291,8 +292,7 @@ class CountIntervals:
         at = np.flatnonzero(self._is_few(rows, of))
         if not at.size:
             return ends
-        few = Tails(tails.lower[at], tails.upper[at])
-        exact = self._exact(rows[at], few, of)
+        exact = self._exact(rows[at], tails.at(at), of)
         low, high = ends[0].copy(), ends[1].copy()
         low[at], high[at] = np.minimum(low[at], exact[0]), np.maximum(high[at], exact[1])
         return low, high
@@ -335,20 +335,20 @@ class BoundedIntervals:
 
     def bounds(self, z: float, of: Target) -> Bounds:
         """Return the ends for a two-sided normal quantile."""
-        return self._stretched(self.normal.bounds(z, of), *self._all_rows(z))
+        tails = EqualTails(NormalDist().cdf(-z))
+        return self._stretched(self.normal.bounds(z, of), *self._all_rows(tails))
 
-    def few_bounds(self, z: float) -> Bounds:
+    def few_bounds(self, tails: EqualTails) -> Bounds:
         """Return the ends of means over few reports; no ends of all others.
 
         A lower end that is missing is infinite, an upper one minus infinity.
         """
         missing = np.full(self.trials.size, np.inf)
-        return self._stretched((missing, -missing), *self._all_rows(z))
+        return self._stretched((missing, -missing), *self._all_rows(tails))
 
-    def _all_rows(self, z: float) -> tuple[Rows, Tails]:
-        """Return every row, with the tails of a two-sided normal quantile."""
-        size, tail = self.trials.size, NormalDist().cdf(-z)
-        return np.arange(size), Tails.alike(tail, tail, size)
+    def _all_rows(self, tails: EqualTails) -> tuple[Rows, Tails]:
+        """Return every row, each with these `tails`."""
+        return np.arange(self.trials.size), tails.rows(self.trials.size)
 
     def tails(self, rows: Rows, tails: Tails, of: Target) -> Bounds:
         """Return the ends of these rows, each side with its own tail."""
@@ -367,7 +367,7 @@ class BoundedIntervals:
 
     def _stretched(self, ends: Bounds, rows: Rows, tails: Tails) -> Bounds:
         at = np.flatnonzero(self._is_few(rows))
-        few, sided = rows[at], Tails(tails.lower[at], tails.upper[at])
+        few, sided = rows[at], tails.at(at)
         within = self.within[0][few], self.within[1][few]
         least, most = bounded_ends(self.normal.center[few], self.trials[few], within, sided)
         low, high = ends[0].copy(), ends[1].copy()

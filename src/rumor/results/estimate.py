@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar, Unpack
 import numpy as np
 
 from rumor.core.errors import InputError
-from rumor.core.exact import CONFIDENCE
+from rumor.core.exact import CONFIDENCE, PLANNED
 from rumor.core.plain_text import (
     aligned,
     bar,
@@ -23,14 +23,15 @@ from rumor.core.plain_text import (
     percent,
     rows_left_out,
 )
-from rumor.core.types import Rows, Vector, checked_target
+from rumor.core.types import Rows, Vector
 from rumor.core.typing import override
 from rumor.results.intervals import (
     Bounds,
+    EqualTails,
     Intervals,
     RankedIntervals,
     Tails,
-    critical_value,
+    equal_ends,
     share_ends,
     simultaneous_tails,
 )
@@ -38,7 +39,7 @@ from rumor.results.rows import Column
 from rumor.results.selection import RankedRows, first_tail, prefix_tails, rank_tails, ranked, ranks
 from rumor.results.shares import Groups, Share, group_share, members_of
 from rumor.results.smallest_share import POWER, RareCount
-from rumor.results.view import View, ViewOptions, make_view
+from rumor.results.view import View, ViewOptions
 
 if TYPE_CHECKING:
     import altair as alt
@@ -53,6 +54,7 @@ class Estimate(RankedRows):
         "true share"
     )
     _NAMED = "a value"
+    ANY_LOOK: ClassVar[bool] = True
 
     intervals: RankedIntervals = field(repr=False)
     exact: Intervals | None = field(default=None, repr=False)
@@ -67,6 +69,8 @@ class Estimate(RankedRows):
         of: str = "population",
         simultaneous: bool = False,
         exact: bool = False,
+        looks: str = "one",
+        users: int = PLANNED,
     ) -> Bounds:
         """Return both ends of a confidence interval for a value named in advance.
 
@@ -78,16 +82,20 @@ class Estimate(RankedRows):
         when `exact`, all have (Clopper and Pearson): they cover at least as often as their level,
         and are wider. Ends are clipped to [0, 1] and, where the method's answer lies outside,
         stretched to contain it.
+
+        The intervals are for "one" of the `looks` at the reports, or hold at "any" look: at all of
+        them together (rumor.results.sequences). Those are shortest once `users` have reported.
         """
-        z, target = critical_value(level, 1), checked_target(of)
+        view = View(level, of, simultaneous, looks=looks, users=users)
         way = self.exact if exact else self.intervals
         if way is None:
             raise InputError("exact intervals need binomial counts; this estimate has none")
+        size, look = len(self.values), self.look(view)
         if not simultaneous:
-            return self._stretched(way.bounds(z, target))
-        everything = np.arange(len(self.values))
-        tails = simultaneous_tails(level, everything.size)
-        return self._stretched(way.tails(everything, tails, target))
+            tails = EqualTails.of(level, look=look)
+            return self._stretched(equal_ends(way, tails, size, view.target))
+        together = simultaneous_tails(level, size, look)
+        return self._stretched(way.tails(np.arange(size), together, view.target))
 
     def bounds(self, rows: Sequence[int], view: View, *, chosen_by_others: bool = False) -> Bounds:
         """Return the ends of `rows` with the coverage that `view` asks for.
@@ -97,10 +105,16 @@ class Estimate(RankedRows):
         """
         places = np.asarray(rows, dtype=np.intp)
         if not view.chosen:
-            low, high = self.interval(view.level, of=view.of, simultaneous=view.simultaneous)
+            low, high = self.interval(
+                view.level,
+                of=view.of,
+                simultaneous=view.simultaneous,
+                looks=view.looks,
+                users=view.users,
+            )
             return low[places], high[places]
         if chosen_by_others:
-            tails = prefix_tails(view.level, places.size, len(self.values))
+            tails = prefix_tails(view.level, places.size, len(self.values), self.look(view))
         else:
             tails = self._tails(places, view)
         return self._stretched(self.intervals.tails(places, tails, view.target), places)
@@ -108,9 +122,9 @@ class Estimate(RankedRows):
     def _tails(self, rows: Rows, view: View) -> Tails:
         """Return the tails of `rows` by their rank."""
         order = ranked(self.frequency, self.unbiased)
-        tails = rank_tails(view.level, order, self.unbiased, self.stderr, self.intervals.redrawn)
-        at = ranks(order, rows)
-        return Tails(tails.lower[at], tails.upper[at])
+        redrawn, look = self.intervals.redrawn, self.look(view)
+        tails = rank_tails(view.level, order, self.unbiased, self.stderr, redrawn, look)
+        return tails.at(ranks(order, rows))
 
     def _stretched(self, ends: Bounds, rows: Rows | slice = slice(None)) -> Bounds:
         """Return ends cut at 0 and 1, with a little left next to
@@ -124,23 +138,32 @@ class Estimate(RankedRows):
         return np.minimum(low, answer), np.maximum(high, answer)
 
     def share(
-        self, values: Iterable[int | str], level: float = CONFIDENCE, *, of: str = "population"
+        self,
+        values: Iterable[int | str],
+        level: float = CONFIDENCE,
+        *,
+        of: str = "population",
+        looks: str = "one",
+        users: int = PLANNED,
     ) -> Share:
         """Return the share of these values together, unbiased, with its interval.
 
         The rows of a table may not be added up: a method that shrinks rare values towards each
-        other overstates the sum of many. The values must be named in advance.
+        other overstates the sum of many. The values must be named in advance. The interval is for
+        one look or any of the `looks`, as that of `interval`.
         """
+        view = View(level, of, looks=looks, users=users)
+        look = self.look(view)
         if self.groups is None:
-            return super().together([], View(level, of))
+            return super().together([], view)
         asked = list(values) if not isinstance(values, str) else values
         members = members_of(self.values, asked)
         named = [self.values[i] for i in members]
-        return group_share(self.groups, members, named, level, checked_target(of))
+        return group_share(self.groups, members, named, level, view.target, look)
 
     @override
     def together(self, values: Sequence[int | str], view: View) -> Share:
-        return self.share(values, view.level, of=view.of)
+        return self.share(values, view.level, of=view.of, looks=view.looks, users=view.users)
 
     def cells(self, rows: Sequence[int], view: View) -> dict[str, Column]:
         """Return the columns value, frequency, low, high, unbiased and stderr."""
@@ -163,7 +186,7 @@ class Estimate(RankedRows):
 
     def table(self, view: View | float | None = None, **options: Unpack[ViewOptions]) -> str:
         """Return the most frequent values as text, with their intervals."""
-        seen = make_view(view, options).on_screen()
+        seen = self.checked_view(view, options).on_screen()
         order = self.row_indices(seen)
         lines = [self._shares(order, seen)]
         lines += rows_left_out(len(self.values) - len(order), "less frequent value")
@@ -209,7 +232,7 @@ class Estimate(RankedRows):
             tail = first_tail(view.level, size)
         elif view.simultaneous:
             tail = float(simultaneous_tails(view.level, size).lower[0])
-        return self.rare.smallest_share(tail)
+        return self.rare.smallest_share(tail, look=self.look(view))
 
     def extra_fields(self, view: View) -> dict[str, object]:
         """Return the smallest share that the view's intervals tell from zero."""

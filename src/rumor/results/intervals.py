@@ -29,6 +29,7 @@ from rumor.core.errors import InputError, format_value
 from rumor.core.reports import Mask
 from rumor.core.types import Rows, Target, Vector
 from rumor.mechanisms.support import Score
+from rumor.results.sequences import ONE_LOOK, OneLook
 
 Bounds = tuple[Vector, Vector]
 
@@ -105,27 +106,63 @@ class Tails:
 
     lower: Vector
     upper: Vector
+    look: OneLook = ONE_LOOK
+    """The look, or looks, at which both chances hold."""
 
     @classmethod
-    def alike(cls, lower: float, upper: float, rows: int) -> Tails:
-        """Return `lower` and `upper` for each of `rows` rows."""
-        return cls(np.full(rows, lower), np.full(rows, upper))
+    def alike(cls, lower: float, upper: float, rows: int, look: OneLook = ONE_LOOK) -> Tails:
+        """Return `lower` and `upper` for each of `rows` rows, at `look`."""
+        return cls(np.full(rows, lower), np.full(rows, upper), look)
+
+    def at(self, rows: Rows) -> Tails:
+        """Return the tails of these `rows`."""
+        return Tails(self.lower[rows], self.upper[rows], self.look)
+
+    def halved(self) -> Tails:
+        """Return half of every tail, for intervals of two quantities that must both hold."""
+        return Tails(self.lower / 2, self.upper / 2, self.look)
 
     def quantiles(self) -> Bounds:
         """Return both tails as normal quantiles."""
-        return _quantiles(self.lower), _quantiles(self.upper)
+        return self.look.quantiles(self.lower), self.look.quantiles(self.upper)
 
 
-def _quantiles(tails: Vector) -> Vector:
-    distinct, where = np.unique(tails, return_inverse=True)
-    normal = NormalDist()
-    return np.array([-normal.inv_cdf(float(tail)) for tail in distinct])[where.reshape(-1)]
+@dataclass(frozen=True)
+class EqualTails:
+    """The chance of a miss on either side, and the look, or looks, at which it holds."""
+
+    tail: float
+    look: OneLook = ONE_LOOK
+
+    @classmethod
+    def of(cls, level: float, items: int = 1, look: OneLook = ONE_LOOK) -> EqualTails:
+        """Return the tails with which `items` intervals hold together at this `level` (Sidak)."""
+        return cls(each_outside(level, items) / 2, look)
+
+    @property
+    def z(self) -> float:
+        """The number of standard errors to either end of a normal interval."""
+        return self.look.quantile(self.tail)
+
+    def rows(self, rows: int) -> Tails:
+        """Return these tails for each of `rows` rows."""
+        return Tails.alike(self.tail, self.tail, rows, self.look)
 
 
-def simultaneous_tails(level: float, items: int) -> Tails:
+def equal_ends(intervals: Intervals, tails: EqualTails, rows: int, of: Target) -> Bounds:
+    """Return the ends of all `rows` by `intervals`, with equal `tails`.
+
+    At one look an interval next to 0 or 1 becomes one-sided by itself; at any look each side has
+    its own confidence sequence.
+    """
+    if tails.look == ONE_LOOK:
+        return intervals.bounds(tails.z, of)
+    return intervals.tails(np.arange(rows), tails.rows(rows), of)
+
+
+def simultaneous_tails(level: float, items: int, look: OneLook = ONE_LOOK) -> Tails:
     """Return tails with which all intervals of `items` values hold at once (Sidak)."""
-    half = each_outside(level, items) / 2
-    return Tails.alike(half, half, items)
+    return EqualTails.of(level, items, look).rows(items)
 
 
 @dataclass(frozen=True)
@@ -282,7 +319,7 @@ def stderr_of_test(center: Vector, p_value: Vector, least: float) -> Vector:
     """
     known = (p_value > least * (1 + 1e-9)) & (p_value < 0.5) & (center > 0)
     stderr = np.zeros(center.size)
-    stderr[known] = center[known] / _quantiles(p_value[known])
+    stderr[known] = center[known] / ONE_LOOK.quantiles(p_value[known])
     return stderr
 
 

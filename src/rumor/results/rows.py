@@ -18,6 +18,7 @@ from rumor.core.extras import explain_missing_extra, import_optional
 from rumor.core.files import PathLike
 from rumor.core.plain_text import percent, wrapped
 from rumor.core.types import Vector
+from rumor.results.sequences import OneLook
 from rumor.results.shares import Share
 from rumor.results.view import ROWS_SHOWN as ROWS_SHOWN
 from rumor.results.view import Order, View, ViewOptions, make_view
@@ -29,6 +30,8 @@ Columns = dict[str, list[object]]
 
 TARGETS = {"population": "the population", "people": "these respondents"}
 """The targets of intervals, in words."""
+VALID_FOR = {"one": "valid for one look", "any": "valid at any look"}
+"""The looks at which intervals hold, in words."""
 Column = NDArray[Any] | Sequence[object]
 
 
@@ -52,11 +55,16 @@ class EstimateRow(dict[str, Any]):
 class Tabular(abc.ABC):
     """An estimate as a table: a subclass gives the columns, and all other forms follow.
 
-    A method takes a `View`, a level, or options by name: level, of, simultaneous, rows and order.
+    A method takes a `View`, a level, or options by name: level, of, simultaneous, rows, order,
+    looks and users.
     """
 
     LISTING: ClassVar[Order] = "given"
     """The order of rows in files, unless one is asked for."""
+    ANY_LOOK: ClassVar[bool] = False
+    """Whether there are intervals that hold at any look."""
+    _ONE_LOOK: ClassVar[str] = "these intervals are valid for one look"
+    """The reason why there are none."""
 
     reports: int
     epsilon: float
@@ -84,6 +92,18 @@ class Tabular(abc.ABC):
     def picture(self, view: View, title: str | None, truth: Any) -> Any:
         """Return a view of the estimate as a chart, beside the truth if it is known."""
 
+    def checked_view(self, view: View | float | None, options: ViewOptions) -> View:
+        """Return `view` changed by `options`; refuse any look where intervals are for one look."""
+        asked = make_view(view, options)
+        self.look(asked)
+        return asked
+
+    def look(self, view: View) -> OneLook:
+        """Return the look, or looks, at which the intervals of `view` hold."""
+        if view.looks != "one" and not self.ANY_LOOK:
+            raise InputError(f'looks must be "one" here: {self._ONE_LOOK}; got "{view.looks}"')
+        return view.look(self.reports)
+
     def plot(
         self,
         path: PathLike | None = None,
@@ -100,13 +120,14 @@ class Tabular(abc.ABC):
         from rumor.results.chart_files import save_if_named
 
         with explain_missing_extra("a chart"):
-            return save_if_named(self.picture(make_view(view, options), title, truth), path)
+            chart = self.picture(self.checked_view(view, options), title, truth)
+            return save_if_named(chart, path)
 
     def columns(self, view: View | float | None = None, **options: Unpack[ViewOptions]) -> Columns:
         """Return the estimate as columns: every value in its order,
         or the first of the estimate.
         """
-        filed = make_view(view, options).for_file(self.LISTING)
+        filed = self.checked_view(view, options).for_file(self.LISTING)
         found = self.cells(self.row_indices(filed), filed)
         return {
             name: column.tolist() if isinstance(column, np.ndarray) else list(column)
@@ -171,7 +192,7 @@ class Tabular(abc.ABC):
         self, view: View | float | None = None, **options: Unpack[ViewOptions]
     ) -> dict[str, object]:
         """Return the estimate as plain data for JSON: {"reports": n, "estimates": [...]}."""
-        filed = make_view(view, options).for_file(self.LISTING)
+        filed = self.checked_view(view, options).for_file(self.LISTING)
         columns = self.columns(filed)
         return {
             "reports": self.reports,
@@ -180,6 +201,7 @@ class Tabular(abc.ABC):
             "level": filed.level,
             "of": filed.of,
             "simultaneous": filed.simultaneous,
+            "looks": filed.looks,
             "order": filed.order,
             "covers": self.coverage_sentence(filed),
             "explanation": [*self.details(filed), *self.warnings],
@@ -205,7 +227,8 @@ class Tabular(abc.ABC):
         """Return the lines under a table: at most three, each complete by itself."""
         return [
             f"{self.reports:,} reports, epsilon {self.epsilon:.4g} per report; "
-            f"method {self.method}; confidence intervals for {TARGETS[view.of]}",
+            f"method {self.method}; confidence intervals for {TARGETS[view.of]}, "
+            f"{VALID_FOR[view.looks]}",
             self.coverage_sentence(view),
         ]
 
@@ -222,7 +245,7 @@ class Tabular(abc.ABC):
     def explain(self, view: View | float | None = None, **options: Unpack[ViewOptions]) -> str:
         """Return as text the sentences that the footer of a table leaves out (`--explain`)."""
         return "\n".join(
-            wrapped(line) for line in self.details(make_view(view, options).on_screen())
+            wrapped(line) for line in self.details(self.checked_view(view, options).on_screen())
         )
 
     def __str__(self) -> str:

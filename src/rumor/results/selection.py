@@ -18,6 +18,10 @@ and Fithian, Locally simultaneous inference, Annals of Statistics 52, 2024.) Tha
 clear winner has an interval hardly wider than one named in advance. Small counts are further apart
 than that by chance, and their own distribution says how far (`ExactIntervals.redrawn`).
 
+*Any look.* Each tail, and the c above, is then that of a confidence sequence. Values that drop out
+of the rivals have spent their tails up to then, which a later row's tail does not count; that costs
+little, as hardly any sequence misses at a given look (`benchmarks/looks_table.py`).
+
 *Split.* Where R of M were chosen by any rule: a lower tail of alpha/2 times R / M; the false
 coverage rate of Benjamini and Yekutieli (Journal of the American Statistical Association 100,
 2005), one-sided. *Both sides* where a number was not chosen for being high.
@@ -35,6 +39,7 @@ import numpy as np
 from rumor.core.types import Rows, Vector
 from rumor.results.intervals import Bounds, Tails
 from rumor.results.rows import Tabular, coverage
+from rumor.results.sequences import ONE_LOOK, OneLook
 from rumor.results.view import ROWS_SHOWN, View
 
 # The part of alpha that is spent on finding the values that could have been among the first.
@@ -55,23 +60,25 @@ def rank_tails(
     unbiased: Vector,
     stderr: Vector,
     redrawn: Callable[[float], Bounds] | None = None,
+    look: OneLook = ONE_LOOK,
 ) -> Tails:
     """Return the tails of the values in `order`, the order of the estimate, the first row first.
 
-    `redrawn` returns, for a tail, the ends between which small counts could come out.
+    `redrawn` returns, for a tail, the ends between which small counts could come out at one look.
     """
     alpha, size = 1 - level, order.size
     spent = alpha * _SPENT
-    reach = -2 * NormalDist().inv_cdf(spent / size) * np.nan_to_num(stderr)
+    away = look.quantile(spent / size)
+    reach = 2 * away * np.nan_to_num(stderr)
     center = np.nan_to_num(unbiased)
     lowest, highest = center - reach, center + reach
     if redrawn is not None:
-        low, high = redrawn(spent / size)
+        low, high = redrawn(NormalDist().cdf(-away))
         lowest, highest = np.minimum(lowest, low), np.maximum(highest, high)
     could = size - np.searchsorted(np.sort(highest), lowest[order], side="left")
     place = np.arange(1, size + 1)
     rivals = np.maximum.accumulate(np.maximum(place, could))
-    return Tails((alpha / 2 - spent) * place / rivals, np.full(size, alpha / 2))
+    return Tails((alpha / 2 - spent) * place / rivals, np.full(size, alpha / 2), look)
 
 
 def first_tail(level: float, size: int) -> float:
@@ -80,29 +87,33 @@ def first_tail(level: float, size: int) -> float:
     return (alpha / 2 - alpha * _SPENT) / size
 
 
-def prefix_tails(level: float, shown: int, values: int) -> Tails:
+def prefix_tails(level: float, shown: int, values: int, look: OneLook = ONE_LOOK) -> Tails:
     """Return tails of rows in an order that something else decided.
 
     Any value could have been anywhere in that order.
     """
     alpha = 1 - level
     place = np.arange(1, shown + 1)
-    return Tails(alpha / 2 * np.minimum(place / values, 1.0), np.full(shown, alpha / 2))
+    return Tails(alpha / 2 * np.minimum(place / values, 1.0), np.full(shown, alpha / 2), look)
 
 
-def split_tails(level: float, rows: int, chosen: float, values: int) -> Tails:
+def split_tails(
+    level: float, rows: int, chosen: float, values: int, look: OneLook = ONE_LOOK
+) -> Tails:
     """Return tails if a rule chose `chosen` of `values` rows by a number for being high."""
     alpha = 1 - level
-    return Tails.alike(alpha / 2 * _part(chosen, values), alpha / 2, rows)
+    return Tails.alike(alpha / 2 * _part(chosen, values), alpha / 2, rows, look)
 
 
-def both_sided_tails(level: float, rows: int, chosen: int, values: int) -> Tails:
+def both_sided_tails(
+    level: float, rows: int, chosen: int, values: int, look: OneLook = ONE_LOOK
+) -> Tails:
     """Return tails of alpha/2 times `chosen`/`values` on both sides.
 
     They are for a quantity that the selection did not rank, which may err either way.
     """
     tail = (1 - level) / 2 * _part(chosen, values)
-    return Tails.alike(tail, tail, rows)
+    return Tails.alike(tail, tail, rows, look)
 
 
 def _part(chosen: float, values: int) -> float:

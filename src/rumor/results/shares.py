@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import Protocol
 
 import numpy as np
@@ -22,7 +21,8 @@ from rumor.core.types import Rows, Tally, Target, Vector
 from rumor.mechanisms.oracle import FrequencyOracle
 from rumor.mechanisms.support import Score
 from rumor.results.counts import bounded_ends
-from rumor.results.intervals import ScoreIntervals, Tails, critical_value
+from rumor.results.intervals import EqualTails, ScoreIntervals, equal_ends
+from rumor.results.sequences import ONE_LOOK, OneLook
 
 _ONE_COUNT = 1 + 1e-9  # how far apart the bounds are where a report counts for a group or does not
 
@@ -41,6 +41,7 @@ class Share:
     high: float
     level: float
     of: str
+    looks: str = "one"
 
     def to_dict(self) -> dict[str, object]:
         """Return the share as plain data for JSON."""
@@ -96,29 +97,35 @@ class ChannelGroups:
 
 
 def group_share(
-    groups: Groups, members: Rows, values: Sequence[int] | Sequence[str], level: float, of: Target
+    groups: Groups,
+    members: Rows,
+    values: Sequence[int] | Sequence[str],
+    level: float,
+    of: Target,
+    look: OneLook = ONE_LOOK,
 ) -> Share:
-    """Return the share of `members`."""
+    """Return the share of `members`, with an interval that holds at this `look`."""
     score, reports = groups.score(members)
     if of not in score.spread:
         raise InputError(
             f'this estimate has intervals of the "population" only; got {format_value(of)}'
         )
     unbiased = float(score.excess[0] / score.gain)
-    ends = ScoreIntervals(score, reports).bounds(critical_value(level, 1), of)
+    tails = EqualTails.of(level, look=look)
+    ends = equal_ends(ScoreIntervals(score, reports), tails, 1, of)
     low, high = float(ends[0][0]), float(ends[1][0])
     v0, v1, v2 = (float(np.asarray(v)) for v in score.spread[of])
     plausible = min(max(unbiased, 0.0), 1.0)
     variance = max(v0 + v1 * plausible + v2 * plausible**2, 0.0)
     stderr = float(np.sqrt(variance / reports)) / score.gain
-    few = few_share_ends(score, reports, critical_value(level, 1), of)
+    few = few_share_ends(score, reports, tails, of)
     if few is not None:
         low, high = min(low, few[0]), max(high, few[1])
-    return Share(values, unbiased, stderr, low, high, level, of)
+    return Share(values, unbiased, stderr, low, high, level, of, look.name)
 
 
 def few_share_ends(
-    score: Score, reports: int, z: float, of: Target = "population"
+    score: Score, reports: int, tails: EqualTails, of: Target = "population"
 ) -> tuple[float, float] | None:
     """Return ends of a share if few reports tell of it, else None.
 
@@ -133,9 +140,9 @@ def few_share_ends(
     limit = FEW * span**2 if span <= _ONE_COUNT else FEW / 4
     if reports * (v0 + v1 * share + v2 * share**2) >= limit:
         return None
-    tail, (least, most) = NormalDist().cdf(-z), (np.array([end]) for end in score.ends)
+    least, most = (np.array([end]) for end in score.ends)
     trials = np.array([float(reports)])
-    found = bounded_ends(score.excess, trials, (least, most), Tails.alike(tail, tail, 1))
+    found = bounded_ends(score.excess, trials, (least, most), tails.rows(1))
     low, high = (float(np.clip(end[0] / score.gain, 0.0, 1.0)) for end in found)
     return low, high
 

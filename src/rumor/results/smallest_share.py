@@ -16,6 +16,7 @@ import numpy as np
 
 from rumor.core.extras import import_optional
 from rumor.mechanisms.support import ItemCounts
+from rumor.results.sequences import ONE_LOOK, OneLook
 
 _SMALLEST = 1e-300
 POWER = 0.9  # how often the interval of the smallest share lies above 0
@@ -49,25 +50,30 @@ class RareCount:
         mean = reports * share
         return cls(max(mean - math.sqrt(mean * (1 - share)), 0.0), miss, gain)
 
-    def smallest_share(self, tail: float, power: float = POWER) -> float | None:
+    def smallest_share(
+        self, tail: float, power: float = POWER, look: OneLook = ONE_LOOK
+    ) -> float | None:
         """Return the smallest share whose interval with this lower `tail` excludes 0 with POWER.
 
         None if not even a share of 1 has such an interval.
         """
         special = import_optional("scipy.special", "the smallest share of a count")
-        count = self._first_above_zero(tail)
+        count = self._first_above_zero(tail, look)
         if count > self.trials:
             return None
         support = float(special.betaincinv(count, self.trials - count + 1, power))
         share = (support - self.miss) / self.gain
         return share if share <= 1 else None
 
-    def _first_above_zero(self, tail: float) -> int:
-        """Return the smallest count that an absent value reaches with a chance below `tail`."""
-        special = import_optional("scipy.special", "the smallest share of a count")
+    def _first_above_zero(self, tail: float, look: OneLook) -> int:
+        """Return the smallest count whose interval has all of its chances above an absent value's.
+
+        An absent value reaches it at a `look` with a chance below `tail`.
+        """
+        trials, tails = np.array([self.trials]), np.array([tail])
         low, high = 0, int(self.trials) + 1
         while high - low > 1:
             middle = (low + high) // 2
-            rare = special.betainc(middle, self.trials - middle + 1, self.miss) < tail
-            low, high = (low, middle) if rare else (middle, high)
+            ends = look.success_ends(np.array([float(middle)]), trials, tails, tails)
+            low, high = (low, middle) if ends[0][0] > self.miss else (middle, high)
         return high

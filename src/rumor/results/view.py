@@ -8,9 +8,10 @@ from typing import Literal, TypedDict
 
 from rumor.core.deprecation import old_names
 from rumor.core.errors import InputError, format_value
-from rumor.core.exact import CONFIDENCE
+from rumor.core.exact import CONFIDENCE, PLANNED
 from rumor.core.types import Target, checked_target
 from rumor.results.intervals import checked_level
+from rumor.results.sequences import OneLook, checked_looks, make_look
 
 Order = Literal["estimate", "given"]
 ROWS_SHOWN = 20
@@ -24,6 +25,8 @@ class ViewOptions(TypedDict, total=False):
     simultaneous: bool
     rows: int | None
     order: str | None
+    looks: str
+    users: int
 
 
 @old_names(filed="for_file")
@@ -36,6 +39,10 @@ class View:
     value is there whatever came out, and its interval is that of a value named in advance.
     None, for order and rows, leaves it to what is made: tables and charts show the first
     rows of the estimate, files hold every value.
+
+    Intervals are for "one" look, at a time that does not depend on the reports, or hold at "any"
+    look: at all of them together, however often the reports are read. Those are shortest once
+    `users` have reported, a number to be fixed before the first look.
     """
 
     level: float = CONFIDENCE
@@ -43,20 +50,23 @@ class View:
     simultaneous: bool = False
     rows: int | None = None
     order: str | None = None
+    looks: str = "one"
+    users: int = PLANNED
 
     def __post_init__(self) -> None:
         checked_level(self.level)
         checked_target(self.of)
+        if checked_looks(self.looks) == "any" and self.of != "population":
+            raise InputError(
+                f'intervals for any look are of the "population" only; got {format_value(self.of)}'
+            )
+        checked_whole("users", self.users)
         if self.order not in (None, "estimate", "given"):
             raise InputError(
                 f'an order must be "estimate" or "given"; got {format_value(self.order)}'
             )
-        if self.rows is not None and (
-            isinstance(self.rows, bool) or not isinstance(self.rows, int) or self.rows < 1
-        ):
-            raise InputError(
-                f"rows must be a whole number from 1 on; got {format_value(self.rows)}"
-            )
+        if self.rows is not None:
+            checked_whole("rows", self.rows)
 
     @property
     def target(self) -> Target:
@@ -67,6 +77,10 @@ class View:
     def chosen(self) -> bool:
         """Whether the rows are shown because of their estimates."""
         return self.order == "estimate" and not self.simultaneous
+
+    def look(self, reports: int) -> OneLook:
+        """Return the look, or looks, at which intervals hold, where there are `reports` so far."""
+        return make_look(self.looks, reports, self.users)
 
     def on_screen(self) -> View:
         """Return the view of a table or a chart: by default the first rows of the estimate."""
@@ -80,6 +94,12 @@ class View:
         """
         unsaid = "estimate" if self.rows is not None else listing
         return dataclasses.replace(self, order=self.order or unsaid)
+
+
+def checked_whole(name: str, number: object) -> None:
+    """Check that the `number` called `name` is a whole one from 1 on."""
+    if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+        raise InputError(f"{name} must be a whole number from 1 on; got {format_value(number)}")
 
 
 def make_view(view: View | float | None, options: ViewOptions) -> View:

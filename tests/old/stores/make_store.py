@@ -37,6 +37,11 @@ def _module(*names: str) -> Any:
     raise ImportError(names)
 
 
+def _named(holder: Any, *names: str) -> Any:
+    """What this version has under one of these names."""
+    return next(getattr(holder, name) for name in names if hasattr(holder, name))
+
+
 _base = _module("rumor.collector.store.base", "rumor.collector.store")
 _ingest = _module("rumor.collector.store.ingest", "rumor.collector.sqlstore")
 _random = _module("rumor.core.randomness", "rumor.randomness")
@@ -62,7 +67,7 @@ def batch(entry: Any, question: str, count: int, seed: int, **more: object) -> A
     names = [hashlib.sha256(f"{seed} {n}".encode()).digest()[:16] for n in range(count)]
     ids = np.frombuffer(b"".join(names), np.uint8).reshape(-1, 16)
     rows = np.concatenate([ids, reports], axis=1)
-    return _base.Batch(entry.questions[question], rows, **more)
+    return _named(_base, "Batch", "ReportBatch")(entry.questions[question], rows, **more)
 
 
 def fill(version: int, store: Any) -> None:
@@ -88,7 +93,7 @@ def contents(store: Any) -> dict[str, Any]:
     """All that a store says of its collections, with everything counted."""
     store.summarize()
     found: dict[str, Any] = {}
-    for entry in store.registered():
+    for entry in _named(store, "registered", "collections")():
         questions = {}
         for question in entry.collection.questions:
             summary = store.summary(entry, question.id)

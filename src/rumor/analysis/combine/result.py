@@ -15,7 +15,7 @@ from rumor.core.types import Vector
 from rumor.core.typing import override
 from rumor.results.intervals import Bounds, critical_value, share_ends
 from rumor.results.rows import TARGETS, Column, Tabular, all_or_each, finite
-from rumor.results.view import ROWS_SHOWN, View, ViewOptions, make_view
+from rumor.results.view import ROWS_SHOWN, View, ViewOptions
 
 if TYPE_CHECKING:
     import altair as alt
@@ -81,7 +81,7 @@ class Combined(Tabular):
 
     @override
     def table(self, view: View | float | None = None, **options: Unpack[ViewOptions]) -> str:
-        asked = make_view(view, options)
+        asked = self.checked_view(view, options)
         rows = self.row_indices(asked)[: asked.rows or ROWS_SHOWN]
         columns = self.cells(rows, asked)
         body = []

@@ -28,7 +28,7 @@ from rumor.core.typing import override
 from rumor.estimators.groups import OmnibusTest
 from rumor.results.intervals import Bounds, critical_value
 from rumor.results.rows import TARGETS, Column, Tabular, all_or_each, finite
-from rumor.results.view import ROWS_SHOWN, View, ViewOptions, make_view
+from rumor.results.view import ROWS_SHOWN, View, ViewOptions
 
 if TYPE_CHECKING:
     import altair as alt
@@ -186,7 +186,7 @@ class Comparison(Tabular):
 
     @override
     def table(self, view: View | float | None = None, **options: Unpack[ViewOptions]) -> str:
-        seen = self.on_screen(make_view(view, options))
+        seen = self.on_screen(self.checked_view(view, options))
         rows = self.row_indices(seen)
         columns = self.cells(rows, seen)
         blocks = [self.heading] if self.heading else []

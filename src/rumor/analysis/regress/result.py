@@ -15,7 +15,7 @@ from rumor.core.types import Vector
 from rumor.core.typing import override
 from rumor.results.intervals import Bounds, critical_value
 from rumor.results.rows import Column, Tabular
-from rumor.results.view import View, ViewOptions, make_view
+from rumor.results.view import View, ViewOptions
 
 if TYPE_CHECKING:
     import altair as alt
@@ -112,7 +112,7 @@ class Regression(Tabular):
 
     @override
     def table(self, view: View | float | None = None, **options: Unpack[ViewOptions]) -> str:
-        seen = make_view(view, options).for_file("given")
+        seen = self.checked_view(view, options).for_file("given")
         columns = self.cells(range(self.coefficients.size), seen)
         blocks = [self.heading] if self.heading else []
         for number, value in enumerate(self.values):

@@ -25,7 +25,7 @@ from rumor.core.types import Rows, Vector
 from rumor.core.typing import override
 from rumor.results.intervals import Bounds, critical_value
 from rumor.results.rows import Column, Tabular, finite
-from rumor.results.view import ROWS_SHOWN, View, ViewOptions, make_view
+from rumor.results.view import ROWS_SHOWN, View, ViewOptions
 
 if TYPE_CHECKING:
     import altair as alt
@@ -149,7 +149,7 @@ class Trend(Tabular):
 
     @override
     def table(self, view: View | float | None = None, **options: Unpack[ViewOptions]) -> str:
-        asked = make_view(view, options)
+        asked = self.checked_view(view, options)
         most = asked.rows or ROWS_SHOWN
         order = list(range(len(self.values)))
         if len(order) > most:

@@ -106,7 +106,7 @@ def estimate_watch(
     samples = [one.sample for one in found]
     seen = standardised(samples, periods.counts)
     weights = flat_weights(periods.gaps, horizon)
-    evidence, by_look = _evidence(samples, seen, weights)
+    evidence, by_look = evidence_by_look(samples, seen, weights)
     peak = np.maximum.accumulate(by_look, axis=0)
     p_values = np.exp(-np.maximum(peak, 0.0))
     adjusted = holm(p_values[-1])
@@ -151,7 +151,7 @@ def _first_of_watch(periods: Periods, horizon: int) -> int:
     return int(np.searchsorted(place, place[-1] // horizon * horizon))
 
 
-def _evidence(
+def evidence_by_look(
     samples: Sequence[Sample], seen: Standardised, weights: Vector
 ) -> tuple[ChangeEvidence, Vector]:
     """Return the evidence and its logarithm by look, exact wherever it may matter."""

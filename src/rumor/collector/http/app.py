@@ -259,7 +259,7 @@ class _Routes:
         self._service.metrics.responses[route, status] += 1
 
 
-_VIEW_KEYS = ("level", "of", "simultaneous", "rows", "order")
+_VIEW_KEYS = ("level", "of", "simultaneous", "rows", "order", "looks")
 _QUERY_KEYS = ("collection", "method", *_VIEW_KEYS, "from", "to", "group", "format")
 _FORMATS = {
     "json": "application/json",
@@ -314,6 +314,7 @@ def _view(given: Mapping[str, str]) -> View:
             simultaneous=_flag(given, "simultaneous"),
             rows=_number(given, "rows", int, "a whole number", None),
             order=given.get("order"),
+            looks=given.get("looks", "one"),
         )
     except InputError as problem:
         raise Problem("invalid-query", str(problem)) from None

@@ -223,6 +223,7 @@ def _estimates() -> dict[str, Any]:
         "simultaneous": {"type": "boolean", "default": False},
         "rows": {"type": "integer", "minimum": 1},
         "order": {"enum": ["estimate", "given"]},
+        "looks": {"enum": ["one", "any"], "default": "one"},
         "from": {**text, "format": "date"},
         "to": {**text, "format": "date"},
         "group": {"type": "array", "items": _IN_GROUP},

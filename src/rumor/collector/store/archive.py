@@ -35,6 +35,7 @@ from rumor.collector.store.tables import (
 from rumor.collector.store.withdrawal import put_early
 from rumor.contract.collection import Collection
 from rumor.core.errors import InputError
+from rumor.core.exact import PLANNED
 from rumor.core.reports import Reports
 
 # How far back the newest reports of a question are looked for.
@@ -134,6 +135,7 @@ def restore(
     contents: Mapping[str, QuestionContents],
     *,
     open: bool,
+    users: int = PLANNED,
 ) -> StoredCollection:
     """Put back a collection in one commit: until then, nobody sees anything of it."""
     summarize(database)  # so that little is left to be counted while others wait
@@ -145,7 +147,7 @@ def restore(
             )
         # Restored reports were counted before, so the mark must move past them.
         count_rest(database, run)
-        numbers = add_collection(run, collection, open=open)
+        numbers = add_collection(run, collection, open=open, users=users)
         known = read_collections(database, run)
         (mine,) = (entry for entry in known if entry.collection.digest == collection.digest)
         for name, each in contents.items():

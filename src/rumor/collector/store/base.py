@@ -42,6 +42,7 @@ from numpy.typing import NDArray
 from rumor.collector import clock
 from rumor.contract.collection import Collection, Question
 from rumor.core.errors import DamagedError, InputError, UnavailableError, format_value
+from rumor.core.exact import PLANNED
 from rumor.core.files import new_file
 from rumor.core.reports import Reports
 from rumor.core.types import Days
@@ -94,6 +95,8 @@ class StoredCollection:
     """Whether it is the newest revision of its series."""
     questions: dict[str, int]
     """The store's number for each question by `stored_name`; with groups, for each stratum."""
+    users: int = PLANNED
+    """The number of reports that intervals for any look are planned for, fixed by the first."""
 
     @property
     def state(self) -> str:
@@ -312,7 +315,9 @@ class Store(StoreReader, Protocol):
         """Yield the store's contents at one moment, for as long as the block lasts."""
         ...
 
-    def register(self, collection: Collection, *, revise: bool = False) -> StoredCollection:
+    def register(
+        self, collection: Collection, *, revise: bool = False, users: int | None = None
+    ) -> StoredCollection:
         """Make a collection known, or find it known already.
 
         Another contract of the same series is taken only as a revision of it, said so.
@@ -382,7 +387,12 @@ class Store(StoreReader, Protocol):
         ...
 
     def restore(
-        self, collection: Collection, contents: Mapping[str, QuestionContents], *, open: bool
+        self,
+        collection: Collection,
+        contents: Mapping[str, QuestionContents],
+        *,
+        open: bool,
+        users: int = PLANNED,
     ) -> StoredCollection:
         """Put back a collection that the store does not have, by stored name, in one commit."""
         ...

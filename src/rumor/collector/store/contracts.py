@@ -11,14 +11,24 @@ from rumor.collector.store.tables import SPEND, Run
 from rumor.contract.collection import Collection
 from rumor.core.blind_rsa import PublicKey
 from rumor.core.errors import InputError
+from rumor.core.exact import PLANNED
 from rumor.mechanisms import Mechanism
 
 
-def register(database: Database, collection: Collection, *, revise: bool) -> StoredCollection:
-    """Make a collection known, or find it known already."""
+def register(
+    database: Database, collection: Collection, *, revise: bool, users: int | None
+) -> StoredCollection:
+    """Make a collection known that is planned for `users`, or find it known already.
+
+    Without a number, a revision has that of the collection before it. Once there are reports the
+    number stays, whatever `users` says.
+    """
     with database.writing(alone=True) as run:
-        rows = run("SELECT digest FROM collection WHERE series = ?", collection.series)
-        digests = [digest for (digest,) in rows]
+        rows = run(
+            "SELECT digest, users FROM collection WHERE series = ? ORDER BY number",
+            collection.series,
+        )
+        digests = [digest for digest, _ in rows]
         if collection.digest not in digests:
             if digests and not revise:
                 raise InputError(
@@ -28,7 +38,16 @@ def register(database: Database, collection: Collection, *, revise: bool) -> Sto
                 )
             _check_keys(read_collections(database, run), collection)
             collection.check_batch_size()
-            add_collection(run, collection)
+            before = rows[-1][1] if rows else PLANNED
+            add_collection(run, collection, users=before if users is None else users)
+        elif users is not None:
+            run(
+                "UPDATE collection SET users = ? WHERE digest = ? AND NOT EXISTS (SELECT 1 FROM"
+                " question JOIN report ON report.question = question.number"
+                " WHERE question.collection = collection.number)",
+                users,
+                collection.digest,
+            )
     return find(database, collection.digest)
 
 
@@ -94,15 +113,18 @@ def _check_keys(known: Sequence[StoredCollection], collection: Collection) -> No
             )
 
 
-def add_collection(run: Run, collection: Collection, *, open: bool = True) -> dict[str, int]:
+def add_collection(
+    run: Run, collection: Collection, *, open: bool = True, users: int = PLANNED
+) -> dict[str, int]:
     """Add a collection; return the numbers of its questions, by their ids."""
     (number,) = run(
-        "INSERT INTO collection (digest, series, contract, open) VALUES (?, ?, ?, ?)"
+        "INSERT INTO collection (digest, series, contract, open, users) VALUES (?, ?, ?, ?, ?)"
         " RETURNING number",
         collection.digest,
         collection.series,
         collection.canonical().decode(),
         int(open),
+        users,
     )[0]
     insert = "INSERT INTO question (collection, id) VALUES (?, ?) RETURNING number"
     return {name: run(insert, number, name)[0][0] for name in stored_questions(collection)}
@@ -112,7 +134,7 @@ def read_collections(database: Database, run: Run) -> list[StoredCollection]:
     """Return every collection, oldest first, as a transaction sees them."""
     # One statement sees one moment, whoever deletes a collection meanwhile.
     rows = run(
-        "SELECT collection.number, digest, series, open, question.id, question.number"
+        "SELECT collection.number, digest, series, open, users, question.id, question.number"
         " FROM collection LEFT JOIN question ON question.collection = collection.number"
         " ORDER BY collection.number, question.number"
     )
@@ -121,14 +143,17 @@ def read_collections(database: Database, run: Run) -> list[StoredCollection]:
     for number, *_, id, question in rows:
         questions.setdefault(number, {})[id] = question
     known = []
-    for number, digest, series, is_open in dict.fromkeys(row[:4] for row in rows):
+    for number, digest, series, is_open, users in dict.fromkeys(row[:5] for row in rows):
         contract = database.contracts.get(digest) or _read_contract(database, run, digest)
         if contract is None:  # deleted a moment ago
             continue
         if questions[number].keys() != stored_questions(contract).keys():
             raise damage_error(f"collection {digest[:16]}... has not the questions of its contract")
         current = newest[series] == number
-        known.append(StoredCollection(number, contract, bool(is_open), current, questions[number]))
+        mine = questions[number]
+        known.append(
+            StoredCollection(number, contract, bool(is_open), current, mine, users=int(users))
+        )
     return known
 
 

@@ -41,6 +41,7 @@ from rumor.collector.store.counts import read_mark, read_summary
 from rumor.collector.store.database import Database
 from rumor.collector.store.dialects.dialect import Dialect
 from rumor.contract.collection import Collection
+from rumor.core.exact import PLANNED
 from rumor.core.reports import Reports
 from rumor.core.types import Days
 from rumor.mechanisms.summary import Summary
@@ -166,9 +167,11 @@ class SqlStore(SqlReader):
 
     # Collections
 
-    def register(self, collection: Collection, *, revise: bool = False) -> StoredCollection:
+    def register(
+        self, collection: Collection, *, revise: bool = False, users: int | None = None
+    ) -> StoredCollection:
         """Make a collection known, or find it known already."""
-        return contracts.register(self.database, collection, revise=revise)
+        return contracts.register(self.database, collection, revise=revise, users=users)
 
     def close_collection(self, digest: str) -> None:
         """Take no more reports of a collection."""
@@ -247,7 +250,12 @@ class SqlStore(SqlReader):
             yield SqlReader(database)
 
     def restore(
-        self, collection: Collection, contents: Mapping[str, QuestionContents], *, open: bool
+        self,
+        collection: Collection,
+        contents: Mapping[str, QuestionContents],
+        *,
+        open: bool,
+        users: int = PLANNED,
     ) -> StoredCollection:
         """Put back a collection in one commit."""
-        return archive.restore(self.database, collection, contents, open=open)
+        return archive.restore(self.database, collection, contents, open=open, users=users)

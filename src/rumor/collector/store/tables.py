@@ -1,6 +1,7 @@
 """The tables of a SQL store, in every dialect alike, and how statements are run on them.
 
-    collection  number, digest, series, contract (canonical JSON), open
+    collection  number, digest, series, contract (canonical JSON), open, users (the number of
+                reports that intervals for any look are planned for)
     question    number, collection, id
     report      number, id (unique), question, day, report, checksum; the last three are NULL
                 once the report has been deleted and only its id is kept

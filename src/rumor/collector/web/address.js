@@ -1,10 +1,10 @@
 /** The page's state in its address, so that a link can be shared. The token is never in it. */
 
-const KEYS = ["collection", "question", "from", "to"];
+const KEYS = ["collection", "question", "from", "to", "looks"];
 
 /**
- * Return the address's collection (a digest), question, first day and last day, each null where absent, and its groups, each
- * NAME=GROUP.
+ * Return the address's collection (a digest), question, first day, last day and looks, each null where absent, and its groups,
+ * each NAME=GROUP.
  */
 export function place() {
   const said = new URLSearchParams(location.hash.slice(1));

@@ -6,6 +6,7 @@ import { days, differences, draw, moved } from "./charts.js";
 import { byId, h } from "/client/view/dom.js";
 import { counted } from "./numbers.js";
 import { alarms, comparison, figures, halving, loadPanels, movement, panelOf, promise, remarks, table } from "./panels.js";
+import { looksOf, looksSwitch } from "./looks.js";
 import { groupControls, range } from "./range.js";
 
 // How often the collector is asked for news, in milliseconds; and after how much growth the
@@ -16,12 +17,12 @@ const GROWTH = 1.1;
 // Rows are sorted by their estimates, on the page and in its files, so their intervals are adjusted for ranking.
 const VIEW = { order: "estimate" };
 
-const page = { overview: null, collection: null, question: null, from: null, to: null, group: [], estimate: null, integrity: null, timer: null, away: false, asked: null };
+const page = { overview: null, collection: null, question: null, from: null, to: null, looks: null, group: [], estimate: null, integrity: null, timer: null, away: false, asked: null };
 
 const current = () => page.overview.questions.find(({ id }) => id === page.question);
 
-/** Return the identity of an estimate: question, number of reports, days and groups; a new one is requested when it changes. */
-const stamp = ({ reports }) => [page.question, reports, page.from, page.to, ...page.group].join(" ");
+/** Return the identity of an estimate: question, number of reports, days, looks and groups; a new one is requested when it changes. */
+const stamp = ({ reports }) => [page.question, reports, page.from, page.to, page.looks, ...page.group].join(" ");
 
 // The longest list of questions without a search field.
 const MANY = 8;
@@ -156,6 +157,7 @@ async function show(id) {
         turnTo(id, page.from, page.to);
       }) : null,
       range(question.days, page, (from, to) => turnTo(id, from, to)),
+      looksSwitch(question, page.looks, watch),
       h("div", { id: "problem" }),
       h("div", { class: "charts" }, Object.keys(panelOf(question).charts).map((name) => h("div", { id: name, class: "chart", role: "img", "aria-label": `Chart of the estimated ${name} with their intervals; the table has the same numbers.` }))),
       h("div", { id: "remarks", class: "remarks" }),
@@ -180,8 +182,15 @@ async function show(id) {
 
 const FORMATS = { csv: "CSV", parquet: "Parquet", svg: "SVG", png: "PNG" };
 
-/** Return the query of the estimate: its rows and days. */
-const query = (question) => ({ collection: page.overview.collection, ...VIEW, rows: panelOf(question).most ?? null, from: page.from, to: page.to, group: page.group });
+/** Show intervals for "one" look, or for any (null). */
+function watch(looks) {
+  page.looks = looks;
+  remember(page);
+  refresh();
+}
+
+/** Return the query of the estimate: its looks, rows, days and groups. */
+const query = (question) => ({ collection: page.overview.collection, ...VIEW, looks: looksOf(question, page.looks), rows: panelOf(question).most ?? null, from: page.from, to: page.to, group: page.group });
 
 /** Show the rows as a table when it is opened: it may have hundreds of rows. */
 function tabulate() {

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rumor.kinds.joint.result import JointEstimate
 
 ALL = "all"
+ONE_LOOK = "the test and the measures of association are valid for one look"
 
 
 def cross_tables(estimate: JointEstimate, view: View) -> str:
@@ -23,6 +24,8 @@ def cross_tables(estimate: JointEstimate, view: View) -> str:
     for pair, table in estimate.tables.items():
         lines += [_crossed(estimate, pair, view), ""]
         lines += [wrapped(fact) for fact in together(table, view.level)]
+        if view.looks != "one":
+            lines.append(ONE_LOOK)
         lines.append("")
     lines += [wrapped(line) for line in (*estimate.footer(view), *estimate.warnings)]
     return "\n".join(lines)
@@ -31,7 +34,7 @@ def cross_tables(estimate: JointEstimate, view: View) -> str:
 def _crossed(estimate: JointEstimate, pair: tuple[int, int], view: View) -> str:
     """Return the shares with their intervals below them, and the margins at the edges."""
     table = estimate.tables[pair]
-    low, high = estimate.interval(view.level, simultaneous=view.simultaneous)
+    low, high = estimate.bounds(view)
     digits = decimals_for(float(table.linear.deviation.min()))
     shares = estimate.frequency
     rows, columns = table.labels

@@ -34,13 +34,11 @@ from rumor.kinds.joint.fit.association import (
 from rumor.kinds.joint.fit.linear import Matrix, Moments
 from rumor.mechanisms.mixed.mixed import ComponentCounts
 from rumor.results.counts import ExactIntervals
-from rumor.results.intervals import Bounds, critical_value, share_ends
+from rumor.results.intervals import Bounds, EqualTails, critical_value, share_ends
 from rumor.results.shares import few_share_ends
 
-FewEnds = Callable[[float], Bounds]
-"""A function from a normal quantile to ends: a missing lower end is infinite, an upper one
--infinite.
-"""
+FewEnds = Callable[[EqualTails], Bounds]
+"""A function from tails to ends: a missing lower end is infinite, an upper one -infinite."""
 
 
 def few_cells(
@@ -75,11 +73,11 @@ def _counts(one: ComponentCounts) -> FewEnds:
 
 
 def _groups(one: ComponentCounts, groups: Sequence[Rows]) -> FewEnds:
-    def ends(z: float) -> Bounds:
+    def ends(tails: EqualTails) -> Bounds:
         low, high = np.full(len(groups), np.inf), np.full(len(groups), -np.inf)
         for row, members in enumerate(groups):
             score = one.component.oracle.group_score(one.tally, max(one.reports, 1), members)
-            few = few_share_ends(score, max(one.reports, 1), z)
+            few = few_share_ends(score, max(one.reports, 1), tails)
             if few is not None:
                 low[row], high[row] = few
         return low, high
@@ -99,7 +97,7 @@ class PairTable:
     independence: float
     """The weight of the model in which the two parts are independent."""
     exact: FewEnds | None = field(default=None, repr=False)
-    """Few-report ends that the intervals of cells must contain, by normal quantile."""
+    """Few-report ends that the intervals of cells must contain, by tails."""
 
     @property
     def sizes(self) -> tuple[int, int]:
@@ -112,9 +110,9 @@ class PairTable:
         expected = np.outer(self.shares.sum(axis=1), self.shares.sum(axis=0))
         return np.divide(self.shares, expected, out=np.ones_like(expected), where=expected > 0)
 
-    def interval(self, z: float) -> tuple[Vector, Vector]:
-        """Return the interval of each cell, row by row, at `z` standard errors."""
-        return widened_interval(self.linear, self.shares.ravel(), z, self.exact)
+    def interval(self, tails: EqualTails) -> tuple[Vector, Vector]:
+        """Return the interval of each cell, row by row, with these `tails`."""
+        return widened_interval(self.linear, self.shares.ravel(), tails, self.exact)
 
     def ratio_interval(self, z: float) -> tuple[Vector, Vector]:
         """Return the interval of each ratio, by Fieller; the upper ends may be infinite."""
@@ -170,11 +168,12 @@ class PairTable:
         return known.index(named[0]), known.index(named[1])
 
     def extra_fields(self, level: float) -> dict[str, object]:
-        """Return the association as plain data; None for an infinite end."""
+        """Return the association as plain data, valid for one look; None for an infinite end."""
         test = self.test
         odds = self.odds_ratio(level=level) if self.sizes == (2, 2) else None
         return {
             "parts": list(self.ids),
+            "looks": "one",
             "independence": {**vars(test)},
             "cramers_v": interval_as_json(self.cramers_v(level)),
             "odds_ratio": None if odds is None else interval_as_json(odds),
@@ -188,16 +187,16 @@ def interval_as_json(ends: IntervalEstimate) -> dict[str, float | None]:
 
 
 def widened_interval(
-    linear: Moments, answer: Vector, z: float, exact: FewEnds | None = None
+    linear: Moments, answer: Vector, tails: EqualTails, exact: FewEnds | None = None
 ) -> tuple[Vector, Vector]:
     """Return intervals around a linear estimate of shares, widened as needed.
 
     The intervals contain the `answer` and the `exact` ends of few reports.
     """
-    reach = z * linear.deviation
+    reach = tails.z * linear.deviation
     low, high = linear.mean - reach, linear.mean + reach
     if exact is not None:
-        least, most = exact(z)
+        least, most = exact(tails)
         low, high = np.minimum(low, least), np.maximum(high, most)
     low, high = share_ends(low, high, reach)
     return np.minimum(low, answer), np.maximum(high, answer)

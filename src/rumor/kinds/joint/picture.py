@@ -98,7 +98,7 @@ def _rows(
 ) -> list[Row]:
     """Return a row for each cell: its place in a mosaic, and its text."""
     table = estimate.tables[pair]
-    low, high = estimate.interval(view.level, simultaneous=view.simultaneous)
+    low, high = estimate.bounds(view)
     shares = table.shares
     digits = min(decimals_for(float(table.linear.deviation.min())), 1)
     wide = shares.sum(axis=0)

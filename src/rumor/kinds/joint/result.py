@@ -5,12 +5,12 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, ClassVar, Unpack
 
 import numpy as np
 
 from rumor.core.errors import InputError, format_value
-from rumor.core.exact import CONFIDENCE
+from rumor.core.exact import CONFIDENCE, PLANNED
 from rumor.core.types import Vector, checked_target
 from rumor.core.typing import override
 from rumor.kinds.joint.fit.association import IntervalEstimate
@@ -18,10 +18,10 @@ from rumor.kinds.joint.fit.linear import Moments
 from rumor.kinds.joint.pair_table import FewEnds, PairTable, widened_interval
 from rumor.kinds.joint.question import COLUMNS
 from rumor.mechanisms.mixed.parts import Parts
-from rumor.results.intervals import critical_value
+from rumor.results.intervals import EqualTails
 from rumor.results.rows import Column, Tabular, all_or_each, finite
 from rumor.results.shares import Share
-from rumor.results.view import View, ViewOptions, make_view
+from rumor.results.view import View, ViewOptions
 
 if TYPE_CHECKING:
     import altair as alt
@@ -41,6 +41,8 @@ class JointEstimate(Tabular):
 
     Rows are the cells of each table, then the values of each part alone.
     """
+
+    ANY_LOOK: ClassVar[bool] = True
 
     parts: Parts
     tables: Mapping[tuple[int, int], PairTable] = field(repr=False)
@@ -100,10 +102,12 @@ class JointEstimate(Tabular):
             if len(own) == len(set(rows)) == len(rows) > 0:
                 unbiased = float(one.mean[own].sum())
                 stderr = float(np.sqrt(one.covariance[np.ix_(own, own)].sum()))
-                z = critical_value(view.level, 1)
+                look = self.look(view)
+                z = EqualTails.of(view.level, look=look).z
                 low, high = np.clip([unbiased - z * stderr, unbiased + z * stderr], 0.0, 1.0)
                 said = [str(value) for value in values]
-                return Share(said, unbiased, stderr, float(low), float(high), view.level, view.of)
+                ends = float(low), float(high)
+                return Share(said, unbiased, stderr, *ends, view.level, view.of, look.name)
             start += one.mean.size
         raise InputError(
             f"a share is of rows of one table, called as {format_value(self.values[0])}, each "
@@ -164,17 +168,36 @@ class JointEstimate(Tabular):
         return np.concatenate([one.deviation for one in self._linear])
 
     def interval(
-        self, level: float = CONFIDENCE, *, simultaneous: bool = False
+        self,
+        level: float = CONFIDENCE,
+        *,
+        simultaneous: bool = False,
+        looks: str = "one",
+        users: int = PLANNED,
     ) -> tuple[Vector, Vector]:
-        """Return the intervals of all rows, each named in advance, or all `simultaneous`."""
-        z = critical_value(level, self.frequency.size if simultaneous else 1)
-        ends = [table.interval(z) for table in self.tables.values()]
+        """Return the intervals of all rows, each named in advance, or all `simultaneous`.
+
+        They are for "one" of the `looks` at the reports, or hold at "any" look, where they are
+        shortest once `users` have reported.
+        """
+        view = View(level, simultaneous=simultaneous, looks=looks, users=users)
+        return self.bounds(view)
+
+    def bounds(self, view: View) -> tuple[Vector, Vector]:
+        """Return the intervals of all rows in a `view`."""
+        tails = self._row_tails(view)
+        ends = [table.interval(tails) for table in self.tables.values()]
         exact: Sequence[FewEnds | None] = self.exact_margins or [None] * len(self.margins)
         ends += [
-            widened_interval(linear, margin, z, few)
+            widened_interval(linear, margin, tails, few)
             for linear, margin, few in zip(self.linear_margins, self.margins, exact, strict=True)
         ]
         return np.concatenate([low for low, _ in ends]), np.concatenate([high for _, high in ends])
+
+    def _row_tails(self, view: View) -> EqualTails:
+        """Return the tails of every row's interval in a `view`."""
+        count = self.frequency.size if view.simultaneous else 1
+        return EqualTails.of(view.level, count, self.look(view))
 
     def row_indices(self, view: View) -> list[int]:
         """Return cells, then margins, in the order of the estimate."""
@@ -191,7 +214,7 @@ class JointEstimate(Tabular):
         found: dict[str, Column] = {}
         for part, key in enumerate(self.parts.keys):
             found[key] = [dict(zip(*labels[row], strict=True)).get(part) for row in rows]
-        low, high = self.interval(view.level, simultaneous=view.simultaneous)
+        low, high = self.bounds(view)
         vectors = [self.frequency, low, high, self.unbiased, self.stderr, *self._ratios(view)]
         for name, vector in zip(COLUMNS, vectors, strict=True):
             found[name] = finite([vector[row] for row in rows])
@@ -199,8 +222,7 @@ class JointEstimate(Tabular):
 
     def _ratios(self, view: View) -> list[Vector]:
         """Return ratios to independence with their intervals; NaN for margins."""
-        count = self.frequency.size if view.simultaneous else 1
-        z = critical_value(view.level, count)
+        z = self._row_tails(view).z
         nothing = np.full(sum(own.size for own in self.margins), np.nan)
         tables = list(self.tables.values())
         ends = [table.ratio_interval(z) for table in tables]
@@ -230,7 +252,7 @@ class JointEstimate(Tabular):
         """Return cross-tables with their intervals, and the associations, as text."""
         from rumor.kinds.joint.cross_table import cross_tables
 
-        return cross_tables(self, make_view(view, options))
+        return cross_tables(self, self.checked_view(view, options))
 
     @override
     def details(self, view: View) -> list[str]:

@@ -125,7 +125,8 @@ class FewMeans:
         few = (trials * spread / (most - least) ** 2).min(axis=0) < _FEW_MEANS
         for row in np.flatnonzero(few):
             size = means.shape[0]
-            alike = Tails.alike(float(tails.lower[row]), float(tails.upper[row]), size)
+            own = float(tails.lower[row]), float(tails.upper[row])
+            alike = Tails.alike(*own, size, tails.look)
             known = np.full(size, trials[row])
             below, above = bounded_ends(means[:, row], known, (least[:, 0], most[:, 0]), alike)
             possible = _MEANS[(below <= 0) & (above >= 0)]

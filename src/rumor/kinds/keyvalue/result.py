@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, ClassVar, Unpack
 
 import numpy as np
 
 from rumor.core.errors import InputError, format_value
-from rumor.core.exact import CONFIDENCE
+from rumor.core.exact import CONFIDENCE, PLANNED
 from rumor.core.plain_text import (
     aligned,
     bar,
@@ -27,10 +27,10 @@ from rumor.core.plain_text import (
 from rumor.core.types import Rows, Vector, checked_target
 from rumor.kinds.keyvalue.intervals import KeyIntervals
 from rumor.mechanisms.cap_sampling import Kept
-from rumor.results.intervals import Bounds, Tails, each_outside, share_ends
+from rumor.results.intervals import Bounds, EqualTails, Tails, share_ends
 from rumor.results.rows import Column
 from rumor.results.selection import RankedRows, both_sided_tails, split_tails
-from rumor.results.view import ROWS_SHOWN, View, ViewOptions, make_view
+from rumor.results.view import ROWS_SHOWN, View, ViewOptions
 
 if TYPE_CHECKING:
     import altair as alt
@@ -54,6 +54,7 @@ class KeyValueEstimate(RankedRows):
         "true share, and as many the true mean"
     )
     _NAMED = "a key"
+    ANY_LOOK: ClassVar[bool] = True
 
     mean: Vector = field(repr=False)
     product: Vector = field(repr=False)
@@ -72,6 +73,8 @@ class KeyValueEstimate(RankedRows):
         quantity: str = "frequency",
         of: str = "population",
         simultaneous: bool = False,
+        looks: str = "one",
+        users: int = PLANNED,
     ) -> Bounds:
         """Return a confidence interval for the "frequency" or the "mean" of every key.
 
@@ -80,12 +83,11 @@ class KeyValueEstimate(RankedRows):
         range where the key is too rare. They are for the population: a report is about keys drawn
         at random, so these people differ from the population by next to nothing. Each key's
         interval covers with the given level; when `simultaneous`, all intervals of a quantity
-        cover at once.
+        cover at once. They are for "one" of the `looks` at the reports, or hold at "any" look,
+        where they are shortest once `users` have reported.
         """
-        self._require(of)
-        size = len(self.values)
-        half = each_outside(level, size if simultaneous else 1) / 2
-        return self._ends(np.arange(size), quantity, Tails.alike(half, half, size))
+        view = View(level, of, simultaneous, order="given", looks=looks, users=users)
+        return self.bounds(range(len(self.values)), view, quantity)
 
     def bounds(self, rows: Sequence[int], view: View, quantity: str = "frequency") -> Bounds:
         """Return the intervals of the keys `rows`, as the `view` covers them.
@@ -97,12 +99,14 @@ class KeyValueEstimate(RankedRows):
         self._require(view.of)
         places, count = np.asarray(rows, dtype=np.intp), len(self.values)
         if not view.chosen:
-            half = each_outside(view.level, count if view.simultaneous else 1) / 2
-            return self._ends(places, quantity, Tails.alike(half, half, places.size))
+            items = count if view.simultaneous else 1
+            alike = EqualTails.of(view.level, items, self.look(view)).rows(places.size)
+            return self._ends(places, quantity, alike)
         pay = split_tails if quantity == "frequency" else both_sided_tails
         # A longer list is read from its top as well: its first rows are covered as if alone.
         first = min(places.size, ROWS_SHOWN)
-        return self._ends(places, quantity, pay(view.level, places.size, first, count))
+        tails = pay(view.level, places.size, first, count, self.look(view))
+        return self._ends(places, quantity, tails)
 
     def _require(self, of: str) -> None:
         if checked_target(of) != "population":
@@ -152,7 +156,7 @@ class KeyValueEstimate(RankedRows):
         """Return the most frequent keys as text; a ? marks answers that are no better than
         the prior.
         """
-        seen = make_view(view, options).on_screen()
+        seen = self.checked_view(view, options).on_screen()
         order = self.row_indices(seen)
         low, high = self.bounds(order, seen)
         mlow, mhigh = self.bounds(order, seen, "mean")

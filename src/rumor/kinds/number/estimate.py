@@ -20,7 +20,8 @@ from rumor.mechanisms.mean import MeanMechanism
 from rumor.mechanisms.poisoning import bound_poisoning
 from rumor.mechanisms.summary import Summary
 from rumor.results.counts import bounded_ends
-from rumor.results.intervals import Bounds, Intervals, NormalIntervals, Tails
+from rumor.results.intervals import Bounds, EqualTails, Intervals, NormalIntervals, Tails
+from rumor.results.sequences import ONE_LOOK, OneLook
 
 OPTIONS: Mapping[str, tuple[str, ...]] = {"auto": (), "inversion": (), "clip": ()}
 """The methods, each with the names of its options."""
@@ -55,19 +56,24 @@ class ShareIntervals:
 
     def bounds(self, z: float, of: Target) -> Bounds:
         """Return both roots of (share - pi)^2 = z^2 pi (1 - pi) / n, mapped to the mean."""
+        return self._ends(z, NormalDist().cdf(-z), ONE_LOOK)
+
+    def _ends(self, z: float, tail: float, look: OneLook) -> Bounds:
+        """Return the roots at `z`, widened to the exact ends with this `tail` at a `look`."""
         k = z * z / self.reports
         centre = (self.share + k / 2) / (1 + k)
         root = math.sqrt(k * self.share * (1 - self.share) + k * k / 4) / (1 + k)
         low, high = centre - root, centre + root
         if self.few:
-            least, most = _few_ends(self.share, self.reports, (0.0, 1.0), z)
+            least, most = _few_ends(self.share, self.reports, (0.0, 1.0), EqualTails(tail, look))
             low, high = min(low, least), max(high, most)
         return tuple(np.array([self.zero + (self.one - self.zero) * end]) for end in (low, high))  # type: ignore[return-value]
 
     def tails(self, rows: Rows, tails: Tails, of: Target) -> Bounds:
         """Return the lower end at one tail and the upper end at the other of `tails`."""
         below, above = (float(z[0]) for z in tails.quantiles())
-        return self.bounds(below, of)[0], self.bounds(above, of)[1]
+        lower = self._ends(below, float(tails.lower[0]), tails.look)
+        return lower[0], self._ends(above, float(tails.upper[0]), tails.look)[1]
 
 
 @dataclass(frozen=True)
@@ -88,12 +94,19 @@ class FewNumbers:
 
     def bounds(self, z: float, of: Target) -> Bounds:
         """Return the outer ends of Student's interval and of the interval for coins, at `z`."""
+        return self._ends(z, NormalDist().cdf(-z), ONE_LOOK)
+
+    def _ends(self, z: float, tail: float, look: OneLook) -> Bounds:
+        """Return Student's ends where the normal ones are at `z`, and those for coins at a `look`.
+
+        The coins' ends are exact, and have this `tail`.
+        """
         special = import_optional("scipy.special", "an interval of few reports")
         reach = math.inf
         if self.reports > 1:
             student = -float(special.stdtrit(self.reports - 1, NormalDist().cdf(-z)))
             reach = student * self.stderr
-        least, most = _few_ends(self.mean, self.reports, self.ends, z)
+        least, most = _few_ends(self.mean, self.reports, self.ends, EqualTails(tail, look))
         ends = min(self.mean - reach, least), max(self.mean + reach, most)
         low, high = (np.clip([end], *self.ends) for end in ends)
         return low, high
@@ -101,16 +114,17 @@ class FewNumbers:
     def tails(self, rows: Rows, tails: Tails, of: Target) -> Bounds:
         """Return the lower end at one tail and the upper end at the other of `tails`."""
         below, above = (float(z[0]) for z in tails.quantiles())
-        return self.bounds(below, of)[0], self.bounds(above, of)[1]
+        lower = self._ends(below, float(tails.lower[0]), tails.look)
+        return lower[0], self._ends(above, float(tails.upper[0]), tails.look)[1]
 
 
 def _few_ends(
-    mean: float, reports: int, within: tuple[float, float], z: float
+    mean: float, reports: int, within: tuple[float, float], tails: EqualTails
 ) -> tuple[float, float]:
     """Return the interval of the mean of `reports` coins whose two values are the ends `within`."""
-    tail, (least, most) = NormalDist().cdf(-z), (np.array([end]) for end in within)
-    trials, tails = np.array([float(reports)]), Tails.alike(tail, tail, 1)
-    low, high = bounded_ends(np.array([mean]), trials, (least, most), tails)
+    least, most = (np.array([end]) for end in within)
+    trials = np.array([float(reports)])
+    low, high = bounded_ends(np.array([mean]), trials, (least, most), tails.rows(1))
     return float(low[0]), float(high[0])
 
 

@@ -18,7 +18,7 @@ def mean_chart(
     estimate: MeanEstimate, view: View, title: str | None, truth: float | None
 ) -> alt.LayerChart:
     """Return a chart of the mean and its interval on the whole range, with the `truth` if known."""
-    low, high = estimate.interval(view.level, of=view.of)
+    low, high = estimate.bounds(view)
     row = {"value": "mean", "mean": estimate.mean, "low": low, "high": high, "truth": truth}
     layers = points([row], "mean", "mean", list(estimate.range), truth is not None)
     facts = (

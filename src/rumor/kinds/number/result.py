@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, ClassVar, Unpack
 
 import numpy as np
 
-from rumor.core.exact import CONFIDENCE
+from rumor.core.exact import CONFIDENCE, PLANNED
 from rumor.core.plain_text import aligned, digits_for, percent
-from rumor.core.types import checked_target
 from rumor.core.typing import override
-from rumor.results.intervals import Intervals, critical_value
+from rumor.results.intervals import EqualTails, Intervals, equal_ends
 from rumor.results.rows import Column, Tabular
-from rumor.results.view import View, ViewOptions, make_view
+from rumor.results.view import View, ViewOptions
 
 if TYPE_CHECKING:
     import altair as alt
@@ -31,6 +30,8 @@ class MeanEstimate(Tabular):
     `mean` is the method's answer, `unbiased` and `stderr` are the linear estimate and its standard
     error, and `range` is the range of the values.
     """
+
+    ANY_LOOK: ClassVar[bool] = True
 
     mean: float
     unbiased: float
@@ -48,23 +49,37 @@ class MeanEstimate(Tabular):
         return [0]
 
     def interval(
-        self, level: float = CONFIDENCE, *, of: str = "population", simultaneous: bool = False
+        self,
+        level: float = CONFIDENCE,
+        *,
+        of: str = "population",
+        simultaneous: bool = False,
+        looks: str = "one",
+        users: int = PLANNED,
     ) -> tuple[float, float]:
         """Return a confidence interval for the mean, within the range.
 
         The interval covers the mean of the "population" that the people were drawn from. For the
         mean of these "people" it covers with somewhat more than the level, since their values are
         not known well enough for a shorter interval.
+
+        The interval is for "one" of the `looks` at the reports, or holds at "any" look, where it is
+        shortest once `users` have reported.
         """
-        checked_target(of)
-        low, high = self.intervals.bounds(critical_value(level, 1), "population")
+        view = View(level, of, simultaneous, looks=looks, users=users)
+        tails = EqualTails.of(level, look=self.look(view))
+        low, high = equal_ends(self.intervals, tails, 1, "population")
         ends = np.clip([float(low[0]), float(high[0])], *self.range)
         answer = float(np.clip(self.mean, *self.range))
         return min(float(ends[0]), answer), max(float(ends[1]), answer)
 
+    def bounds(self, view: View) -> tuple[float, float]:
+        """Return the interval of the mean in a `view`."""
+        return self.interval(view.level, of=view.of, looks=view.looks, users=view.users)
+
     def cells(self, rows: Sequence[int], view: View) -> dict[str, Column]:
         """Return the columns value, mean, low, high, unbiased and stderr, of one row."""
-        low, high = self.interval(view.level, of=view.of)
+        low, high = self.bounds(view)
         return {
             "value": ["mean"],
             "mean": [self.mean],
@@ -80,8 +95,8 @@ class MeanEstimate(Tabular):
 
     def table(self, view: View | float | None = None, **options: Unpack[ViewOptions]) -> str:
         """Return the mean with its interval, as text."""
-        seen = make_view(view, options).on_screen()
-        low, high = self.interval(seen.level, of=seen.of)
+        seen = self.checked_view(view, options).on_screen()
+        low, high = self.bounds(seen)
         digits = digits_for(self.stderr)
         body = [
             (

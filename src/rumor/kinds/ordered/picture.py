@@ -30,7 +30,7 @@ def distribution_chart(
 ) -> alt.VConcatChart:
     """Return bars of shares with the quartiles marked, above the distribution function."""
     labels = estimate.scale.labels is not None
-    upper = _labelled(estimate, truth) if labels else _histogram(estimate, truth)
+    upper = _labelled(estimate, view, truth) if labels else _histogram(estimate, truth)
     lower = _steps(estimate, view) if labels else _function(estimate, view, truth)
     facts = [
         f"{estimate.reports:,} reports, epsilon {estimate.epsilon:.3g} each; method "
@@ -117,9 +117,10 @@ def _function(estimate: OrderedEstimate, view: View, truth: Vector | None) -> li
     return layers
 
 
-def _labelled(estimate: OrderedEstimate, truth: Vector | None) -> list[alt.Chart]:
+def _labelled(estimate: OrderedEstimate, view: View, truth: Vector | None) -> list[alt.Chart]:
     names = list(estimate.values)
-    cells = estimate.cells(range(estimate.scale.domain), View())
+    named = View(looks=view.looks, users=view.users)
+    cells = estimate.cells(range(estimate.scale.domain), named)
     data = [
         {
             "value": name,
@@ -179,7 +180,7 @@ def strata_chart(
     ends = [float(first.scale.at(0)), float(first.scale.at(first.scale.domain))]
     rows = []
     for name, estimate in estimates.items():
-        found = estimate.mean_interval(view.level)
+        found = estimate.mean_interval(view.level, looks=view.looks, users=view.users)
         rows.append({"value": name, "mean": found.value, "low": found.low, "high": found.high})
     total = sum(estimate.reports for estimate in estimates.values())
     layers = points(rows, "mean", f"mean, by {by}", ends, truth=False)

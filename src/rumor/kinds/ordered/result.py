@@ -12,12 +12,12 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 import numpy as np
 
 from rumor.core.errors import InputError, format_value
-from rumor.core.exact import CONFIDENCE
+from rumor.core.exact import CONFIDENCE, PLANNED
 from rumor.core.plain_text import (
     aligned,
     decimals_for,
@@ -33,6 +33,7 @@ from rumor.kinds.ordered.fit.bounds import Bounds, Sides
 from rumor.kinds.ordered.fit.curve import CumulativeCurve
 from rumor.kinds.ordered.point_estimate import (
     DEFAULT,
+    NOTHING,
     SMOOTH,
     PointEstimate,
     assumption_phrase,
@@ -40,10 +41,10 @@ from rumor.kinds.ordered.point_estimate import (
 )
 from rumor.mechanisms.wave.band import Band
 from rumor.mechanisms.wave.scale import Scale
-from rumor.results.intervals import critical_value
+from rumor.results.intervals import EqualTails
 from rumor.results.rows import Column, Tabular
 from rumor.results.shares import Share
-from rumor.results.view import View, ViewOptions, make_view
+from rumor.results.view import View, ViewOptions
 
 if TYPE_CHECKING:
     import altair as alt
@@ -60,6 +61,8 @@ _ROUNDING = 1e-9
 @dataclass(frozen=True, eq=False, kw_only=True)
 class OrderedEstimate(Tabular):
     """The estimated distribution of ordered answers."""
+
+    ANY_LOOK: ClassVar[bool] = True
 
     scale: Scale
     frequency: Vector = field(repr=False)
@@ -94,9 +97,14 @@ class OrderedEstimate(Tabular):
         """The share of each position per unit of the scale."""
         return np.asarray(self.frequency / self.scale.unit)
 
-    def mean_interval(self, level: float = CONFIDENCE) -> PointEstimate:
-        """Return the mean with the interval of the linear mean."""
-        z, ends = critical_value(level, 1), self.scale.middles[[0, -1]]
+    def mean_interval(
+        self, level: float = CONFIDENCE, *, looks: str = "one", users: int = PLANNED
+    ) -> PointEstimate:
+        """Return the mean with the interval of the linear mean, for one look or any of `looks`."""
+        return self._mean(View(level, looks=looks, users=users))
+
+    def _mean(self, view: View) -> PointEstimate:
+        z, ends = self._quantile(view), self.scale.middles[[0, -1]]
         if not self.scale.whole:
             ends = self.scale.at(np.array([0, self.scale.domain]))
         low, high = np.clip(
@@ -104,19 +112,26 @@ class OrderedEstimate(Tabular):
         )
         mean = self.mean
         return PointEstimate(
-            mean, min(float(low), mean), max(float(high), mean), self.stderr, level
+            mean, min(float(low), mean), max(float(high), mean), self.stderr, view.level
         )
 
     def cdf(
-        self, value: float | str, level: float = CONFIDENCE, *, assume: str | None = None
+        self,
+        value: float | str,
+        level: float = CONFIDENCE,
+        *,
+        assume: str | None = None,
+        looks: str = "one",
+        users: int = PLANNED,
     ) -> PointEstimate:
         """Return the share of answers up to `value`, included.
 
         The interval holds whatever the distribution (`assume` "nothing"), or is shorter and holds
         where answers are spread smoothly ("smooth"); None stands for the estimate's own
-        assumption.
+        assumption. It is for "one" of the `looks` at the reports, or holds at "any" look, where it
+        is shortest once `users` have reported.
         """
-        return self._share(self.up_to(value), level, assume)
+        return self._share(self.up_to(value), View(level, looks=looks, users=users), assume)
 
     def share(
         self,
@@ -125,12 +140,15 @@ class OrderedEstimate(Tabular):
         level: float = CONFIDENCE,
         *,
         assume: str | None = None,
+        looks: str = "one",
+        users: int = PLANNED,
     ) -> PointEstimate:
         """Return the share of answers from `low` to `high`, both included, or of `low` alone.
 
-        `assume` is "nothing" or "smooth", as for `cdf`.
+        `assume`, `looks` and `users` are those of `cdf`.
         """
-        return self._share(self.between(low, high), level, assume)
+        view = View(level, looks=looks, users=users)
+        return self._share(self.between(low, high), view, assume)
 
     def between(self, low: float | str, high: float | str | None) -> Vector:
         """Return the part of each position that lies from `low` to `high`."""
@@ -153,11 +171,10 @@ class OrderedEstimate(Tabular):
             raise InputError(
                 f"a share is of values named once each; got {format_value(list(values))}"
             )
-        found = self._share(weights, view.level)
+        found = self._share(weights, view)
         named = [str(value) for value in values]
-        return Share(
-            named, found.value, found.stderr, found.low, found.high, view.level, "population"
-        )
+        ends = found.low, found.high
+        return Share(named, found.value, found.stderr, *ends, view.level, "population", view.looks)
 
     def _said(self, text: str) -> float | str:
         """Return the label or the number in `text`, as typed in a command."""
@@ -171,15 +188,33 @@ class OrderedEstimate(Tabular):
             ) from None
 
     def quantile(
-        self, share: float, level: float = CONFIDENCE, *, assume: str | None = None
+        self,
+        share: float,
+        level: float = CONFIDENCE,
+        *,
+        assume: str | None = None,
+        looks: str = "one",
+        users: int = PLANNED,
     ) -> PointEstimate:
         """Return the value that the `share` of answers does not exceed.
 
-        `assume` is "nothing" or "smooth", as for `cdf`.
+        `assume`, `looks` and `users` are those of `cdf`.
         """
-        z = critical_value(level, 1)
+        return self._reached(share, View(level, looks=looks, users=users), assume)
+
+    def _reached(self, share: float, view: View, assume: str | None = None) -> PointEstimate:
+        z = self._quantile(view, assume)
         value, low, high = self.curve(assume).quantile(share, z)
-        return PointEstimate(value, low, high, (high - low) / (2 * z), level)
+        return PointEstimate(value, low, high, (high - low) / (2 * z), view.level)
+
+    def _quantile(self, view: View, assume: str | None = NOTHING, items: int = 1) -> float:
+        """Return the standard errors to an end, of `items` intervals that hold together."""
+        if view.looks != "one" and self._assumed(assume) == SMOOTH:
+            raise InputError(
+                'looks must be "one" here: intervals that assume a smooth distribution are valid '
+                f'for one look; got "{view.looks}"'
+            )
+        return EqualTails.of(view.level, items, self.look(view)).z
 
     def curve(self, assume: str | None = None) -> CumulativeCurve:
         """Return the distribution function, for quantiles and for combinations with others."""
@@ -213,18 +248,18 @@ class OrderedEstimate(Tabular):
 
         return DistributionDifference(self, other)
 
-    def _share(self, weights: Vector, level: float, assume: str | None = None) -> PointEstimate:
-        return self._measured(weights[:, None], level, assume)[0]
+    def _share(self, weights: Vector, view: View, assume: str | None = None) -> PointEstimate:
+        return self._measured(weights[:, None], view, assume)[0]
 
     def _measured(
-        self, columns: Vector, level: float, assume: str | None = None
+        self, columns: Vector, view: View, assume: str | None = None
     ) -> list[PointEstimate]:
         """Return the share of each of the `columns` of weights, with its interval."""
-        z = critical_value(level, 1)
+        z = self._quantile(view, assume)
         sides = self.sides(columns, assume)
         numbers = (self.frequency @ columns, *sides.ends(z), sides.stderr(z))
         return [
-            PointEstimate(value, min(low, value), max(high, value), stderr, level)
+            PointEstimate(value, min(low, value), max(high, value), stderr, view.level)
             for value, low, high, stderr in np.array(numbers).T.tolist()
         ]
 
@@ -263,7 +298,7 @@ class OrderedEstimate(Tabular):
 
     def cells(self, rows: Sequence[int], view: View) -> dict[str, Column]:
         """Return the columns value, frequency, low, high, cdf, cdf_low and cdf_high."""
-        z = critical_value(view.level, self.scale.domain if view.simultaneous else 1)
+        z = self._quantile(view, None, self.scale.domain if view.simultaneous else 1)
         names = self.values
         found: dict[str, Column] = {"value": [names[i] for i in rows]}
         functions = {"frequency": self.frequency, "cdf": np.cumsum(self.frequency)}
@@ -307,32 +342,42 @@ class OrderedEstimate(Tabular):
 
     def extra_fields(self, view: View) -> dict[str, object]:
         """Return the mean and some quantiles, as plain data."""
-        quantiles = [{"share": q, **self._told(self.quantile(q, view.level))} for q in QUANTILES]
+        quantiles = [{"share": q, **self._told(self._reached(q, view))} for q in QUANTILES]
         smooth = [
             {"share": q, "low": found.low, "high": found.high}
-            for q in QUANTILES
-            for found in [self.quantile(q, view.level, assume=SMOOTH)]
+            for q in (QUANTILES if view.looks == "one" else ())
+            for found in [self._reached(q, view, SMOOTH)]
         ]
         return {
-            "mean": self.mean_interval(view.level).to_dict(),
+            "mean": self._mean(view).to_dict(),
             "unbiased": self.unbiased,
             "stderr": self.stderr,
             "quantiles": quantiles,
             "quantiles_if_smooth": smooth,
-            "histogram": self.histogram(level=view.level),
+            "histogram": self.histogram(level=view.level, looks=view.looks, users=view.users),
             "clipped": self._at_the_ends(),
             "assume": self.assume,
         }
 
-    def histogram(self, bars: int = _LISTED, level: float = CONFIDENCE) -> list[dict[str, Any]]:
-        """Return the shares of at most `bars` groups of neighbours, each with its interval."""
+    def histogram(
+        self,
+        bars: int = _LISTED,
+        level: float = CONFIDENCE,
+        *,
+        looks: str = "one",
+        users: int = PLANNED,
+    ) -> list[dict[str, Any]]:
+        """Return the shares of at most `bars` groups of neighbours, each with its interval.
+
+        `looks` and `users` are those of `cdf`.
+        """
         each = -(-self.scale.domain // bars)
         starts = list(range(0, self.scale.domain, each))
         names = self.scale.names()
         weights = np.zeros((self.scale.domain, len(starts)))
         for bar, start in enumerate(starts):
             weights[start : start + each, bar] = 1.0
-        found = self._measured(weights, level)
+        found = self._measured(weights, View(level, looks=looks, users=users))
         return [
             {
                 "value": names[start] if each == 1 else self.scale.range_name(start, start + each),
@@ -359,7 +404,7 @@ class OrderedEstimate(Tabular):
 
     def table(self, view: View | float | None = None, **options: Unpack[ViewOptions]) -> str:
         """Return mean and quantiles as text; of few labels, each with its share."""
-        seen = make_view(view, options)
+        seen = self.checked_view(view, options)
         few = self.scale.labels is not None and self.scale.domain <= _LISTED
         lines = [self._shares(seen), ""] if few else []
         lines += [self._measures(seen), ""]
@@ -392,22 +437,22 @@ class OrderedEstimate(Tabular):
 
     def _measures(self, view: View) -> str:
         digits = digits_for(self.stderr)
-        mean = self.mean_interval(view.level)
+        mean = self._mean(view)
         rows: list[tuple[str, ...]] = [
             ("mean" if self.scale.numeric else "mean place", *_shown(mean, digits))
         ]
         head = ["", "estimate", f"{percent(view.level)} interval"]
-        both = self.scale.labels is None and self.assume != SMOOTH
+        both = self.scale.labels is None and self.assume != SMOOTH and view.looks == "one"
         if both:
             head, rows = [*head, "if spread smoothly"], [(*rows[0], "")]
         for share in QUANTILES:
-            found = self.quantile(share, view.level)
+            found = self._reached(share, view)
             said: tuple[str, ...] = _shown(found, digits)
             if self.scale.labels is not None:
                 ends = [one_line(self.label(x)) for x in (found.value, found.low, found.high)]
                 said = (ends[0], f"{ends[1]} to {ends[2]}")
             if both:
-                smooth = self.quantile(share, view.level, assume=SMOOTH)
+                smooth = self._reached(share, view, SMOOTH)
                 said = (*said, _shown(smooth, digits)[1])
             rows.append((_NAMES.get(share, f"{100 * share:g}% are at most"), *said))
         return aligned(head, rows)

@@ -10,7 +10,7 @@ from rumor.core.plain_text import rows_left_out, wrapped
 from rumor.mechanisms.cap_sampling import Kept
 from rumor.results.estimate import Estimate
 from rumor.results.rows import Column
-from rumor.results.view import View, ViewOptions, make_view
+from rumor.results.view import View, ViewOptions
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -59,7 +59,7 @@ class SetEstimate(Estimate):
         text = "\n".join([super().table(view, **options), *map(wrapped, self.notes)])
         if self.pairs is None:
             return text
-        seen = make_view(view, options).on_screen()
+        seen = self.checked_view(view, options).on_screen()
         order = self.pairs.row_indices(seen)
         rest = rows_left_out(len(self.pairs.values) - len(order), "less frequent pair")
         shown = self.pairs._shares(order, seen)

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 class Text(TextQuestion):
     """A word; which candidates people have, and how often, is learned."""
 
+    any_look = False
+
     def candidate_options(
         self,
         id: str,

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 class Words(WordsQuestion):
     """A word; which words people have, and how often, is learned without a list of them."""
 
+    any_look = False
+
     def candidate_options(
         self,
         id: str,

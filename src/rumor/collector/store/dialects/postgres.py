@@ -85,6 +85,9 @@ _MIGRATIONS = (
         question INTEGER PRIMARY KEY, day INTEGER NOT NULL, last INTEGER NOT NULL,
         reports BIGINT NOT NULL, checksum BYTEA NOT NULL);
     """,
+    """
+    ALTER TABLE collection ADD COLUMN users BIGINT NOT NULL DEFAULT 10000;
+    """,
 )
 
 _INSERT = f"""

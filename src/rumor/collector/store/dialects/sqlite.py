@@ -90,6 +90,9 @@ _MIGRATIONS = (
         question INTEGER PRIMARY KEY, day INTEGER NOT NULL, last INTEGER NOT NULL,
         reports INTEGER NOT NULL, checksum BLOB NOT NULL);
     """,
+    """
+    ALTER TABLE collection ADD COLUMN users INTEGER NOT NULL DEFAULT 10000;
+    """,
 )
 
 

@@ -33,14 +33,15 @@ export const figures = ({ tables: found }) =>
   found.length === 1 ? [[plain(found[0].cramers_v.value, 2), "Cramér's V"]] : [];
 
 /** Return a sentence on the association of the answers in each table. */
-export function remarks({ tables: found }) {
+export function remarks({ tables: found, looks }) {
   const ends = ({ low, high }) => (high === null ? `${plain(low)} or more` : interval(low, high, (value) => plain(value)));
-  return found.map(({ parts, independence, cramers_v: v, odds_ratio: odds, weight_of_independence: weight }) => {
+  const said = found.map(({ parts, independence, cramers_v: v, odds_ratio: odds, weight_of_independence: weight }) => {
     const p = independence.p_value < 1e-4 ? "below 0.0001" : plain(independence.p_value);
     const ratio = odds ? ` Odds ratio ${plain(odds.value)} (${ends(odds)}).` : "";
-    const said = `${parts.join(" and ")}: Cramér's V ${plain(v.value)} (${ends(v)}); test of independence p ${p}, weight of independence ${share(weight)}.${ratio}`;
-    return h("p", {}, said);
+    const words = `${parts.join(" and ")}: Cramér's V ${plain(v.value)} (${ends(v)}); test of independence p ${p}, weight of independence ${share(weight)}.${ratio}`;
+    return h("p", {}, words);
   });
+  return looks === "any" ? [...said, h("p", { class: "soft" }, "The test and the measures of association are valid for one look.")] : said;
 }
 
 export function columns(estimate, level) {

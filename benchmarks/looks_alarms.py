@@ -1,0 +1,208 @@
+"""Alarms for changes: how often they are false, how soon they come, and what looking does else.
+
+Blocks of histories without a change: 52 weekly looks each, and whether any look has an alarm.
+Choices of 2 and 10 labels, ordered answers, numbers and sets are drawn report by report. Counts of
+400 and 5,000 values are drawn from their exact law, a binomial for each value.
+"""
+
+from __future__ import annotations
+
+import datetime
+import functools
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+import rumor
+from rumor.analysis.trend.line import find_change
+from rumor.analysis.trend.periods import Periods
+from rumor.analysis.trend.scores import standardised
+from rumor.analysis.trend.watch import Watch
+from rumor.analysis.trend.watching import estimate_watch, evidence_by_look
+from rumor.contract.collection import Collection
+from rumor.core.types import Vector
+from rumor.estimators.data import as_summary
+from rumor.estimators.groups import Sample
+from rumor.estimators.multiple_testing import holm
+from rumor.estimators.sequential import flat_weights
+from rumor.kinds import kind_of
+from rumor.mechanisms import FrequencyOracle, Mechanism
+from rumor.mechanisms.support import ItemCounts
+from rumor.results.counts import ExactIntervals
+
+WEEKS, HORIZON, ALPHA = 52, 52, 0.05
+HISTORIES = 400
+_MONDAY = datetime.date(2026, 1, 5)
+Draw = Callable[[int, np.random.Generator], Any]
+Alarmed = Callable[[np.random.Generator], bool]
+
+
+def asked(kind: str, **spec: Any) -> Mechanism:
+    """Return the mechanism of a question of `kind`."""
+    question = {"id": "asked", "kind": kind, "text": "?", "epsilon": 1.0, **spec}
+    wish = {"name": "Made", "series": "made", "contact": "a@b.example", "questions": [question]}
+    return Collection.resolve(wish).question("asked").mechanism
+
+
+def labels(count: int) -> list[str]:
+    return [str(i) for i in range(count)]
+
+
+def zipf(count: int) -> Vector:
+    """Return shares that fall as 1 over the rank."""
+    law = 1 / np.arange(1, count + 1)
+    return np.asarray(law / law.sum())
+
+
+def watched(mechanism: Mechanism, draw: Draw, rng: np.random.Generator) -> Watch:
+    """Watch 52 weeks of answers that `draw` gives for a week."""
+    days = {}
+    for week in range(WEEKS):
+        reports = mechanism.privatize(
+            draw(week, rng), random=rumor.Seeded(int(rng.integers(1 << 60)))
+        )
+        days[_MONDAY + datetime.timedelta(weeks=week)] = as_summary(mechanism, reports)
+    return estimate_watch(kind_of(mechanism), Periods.of(days, "week"), horizon=HORIZON)
+
+
+def counted(
+    oracle: FrequencyOracle, reports: int, share: Vector, rng: np.random.Generator
+) -> Sample:
+    """Return the estimates of all values from counts that are binomial, as a choice has them."""
+    gain, miss = oracle.hit - oracle.miss, oracle.miss
+    counts, ones = rng.binomial(reports, miss + gain * share), np.ones(share.size)
+    spread = tuple(part * ones for part in (miss * (1 - miss) / gain**2, (1 - 2 * miss) / gain, -1))
+    items = ItemCounts(counts, float(reports), oracle.hit, miss, 0.0)
+    mean = (counts / reports - miss) / gain
+    return Sample(mean, spread, reports, (0.0, 1.0), ExactIntervals(items))  # type: ignore[arg-type]
+
+
+def log_evidence(samples: list[Sample], reports: list[int]) -> Vector:
+    """Return the log evidence by look and value, as a watch computes it."""
+    weights = flat_weights(np.ones(len(samples) - 1), HORIZON)
+    return evidence_by_look(samples, standardised(samples, reports), weights)[1]
+
+
+def many_values(
+    domain: int, epsilon: float, least: int, most: int, rng: np.random.Generator
+) -> bool:
+    """Return whether counts of many values raise an alarm, of `least` to `most` people a week."""
+    oracle = rumor.UnaryEncoding(domain=domain, epsilon=epsilon)
+    sizes = rng.integers(least, most, WEEKS).tolist()
+    samples = [counted(oracle, n, zipf(domain), rng) for n in sizes]
+    top = log_evidence(samples, sizes).max(axis=0)
+    return bool(holm(np.exp(-np.maximum(top, 0.0))).min() <= ALPHA)
+
+
+def blocks() -> Mapping[str, Alarmed]:
+    """Return by name what draws a history without a change and says whether there is an alarm."""
+
+    def drawn(mechanism: Mechanism, people: Draw) -> Alarmed:
+        def of_week(_: int, rng: np.random.Generator) -> Any:
+            return people(int(rng.integers(200, 2000)), rng)
+
+        return lambda rng: bool(watched(mechanism, of_week, rng).changes)
+
+    def some(count: int) -> Draw:
+        return lambda n, rng: [str(i) for i in rng.choice(count, n, p=zipf(count))]
+
+    def sets(n: int, rng: np.random.Generator) -> Any:
+        held = rng.random((n, 10)) < np.minimum(3 * zipf(10), 0.9)
+        return [[str(i) for i in np.flatnonzero(row)[:3]] for row in held]
+
+    def numbers(n: int, rng: np.random.Generator) -> Any:
+        return 10 * rng.beta(2, 5, n)
+
+    many = functools.partial
+    return {
+        "choice, 2 labels": drawn(asked("choice", labels=labels(2)), some(2)),
+        "choice, 10 labels": drawn(asked("choice", labels=labels(10)), some(10)),
+        "choice, 400 values": many(many_values, 400, 1.0, 500, 5000),
+        "choice, 5,000 values": many(many_values, 5000, 1.0, 500, 5000),
+        "choice, 5,000 values, few reports": many(many_values, 5000, 4.0, 50, 500),
+        "ordered, 10 labels": drawn(asked("ordered", labels=labels(10)), some(10)),
+        "number": drawn(asked("number", low=0, high=10), numbers),
+        "set, 10 options": drawn(asked("set", labels=labels(10), cap=3), sets),
+    }
+
+
+def alarms_of(rng: np.random.Generator, alarmed: Alarmed, histories: int) -> int:
+    """Return how many of some histories without a change have an alarm."""
+    return sum(alarmed(each) for each in rng.spawn(histories))
+
+
+def above_promise(alarms: Mapping[str, int], histories: int) -> Vector:
+    """Return Holm's p-values of all blocks, for more alarms than promised (exact binomial)."""
+    found = [stats.binom.sf(count - 1, histories, ALPHA) for count in alarms.values()]
+    return holm(np.array(found))
+
+
+@dataclass(frozen=True)
+class Detection:
+    """How a change is found: how often, after how many weeks, dated and measured how well."""
+
+    found: float
+    median_delay: float
+    dated: float
+    """The share of alarms whose possible beginnings hold the true one."""
+    measured: float
+    """The share of alarms whose interval holds the true size."""
+
+
+def detection(size: float, histories: int, rng: np.random.Generator) -> Detection:
+    """Return how a change of `size` noise units after half of 52 weeks is found, of one mean."""
+    mechanism = rumor.Harmony(low=0, high=10, epsilon=1.0)
+    middle, start = np.full(_PEOPLE, 4.0), WEEKS // 2
+    reports = mechanism.privatize(np.full(100 * _PEOPLE, 4.0), random=rumor.Seeded(1))
+    noise = 10 * float(rumor.estimate(mechanism, reports).stderr)  # of one week's mean
+    delays, dated, measured = [], [], []
+    for each in rng.spawn(histories):
+
+        def people(week: int, _: object) -> Vector:
+            return middle + (week >= start) * size * noise
+
+        changes = watched(mechanism, people, each).changes
+        if not changes:
+            continue
+        (change,) = changes
+        possible = change.after_period[change.possible()]
+        low, high = change.interval()
+        delays.append(change.alarm - start + 1)
+        dated.append(possible[0] <= start <= possible[-1])
+        measured.append(low <= size * noise <= high)
+    return Detection(
+        len(delays) / histories,
+        float(np.median(delays)) if delays else math.inf,
+        float(np.mean(dated)) if dated else math.nan,
+        float(np.mean(measured)) if measured else math.nan,
+    )
+
+
+_PEOPLE = 1000
+
+
+def alarms_by_look(histories: int, values: int, rng: np.random.Generator) -> tuple[Vector, Vector]:
+    """Return the share of histories without a change that have had an alarm, by week.
+
+    First of a test for one look that is repeated every week, its p-values by Holm over the values
+    below 5% (`rumor trend`); then of a watch.
+    """
+    seen = rng.normal(size=(WEEKS, histories * values))
+    ones = np.ones(seen.shape)
+    repeated = np.zeros((WEEKS, histories), dtype=bool)
+    for look in range(2, WEEKS):
+        p_values = find_change(seen[: look + 1], ones[: look + 1]).p_value
+        repeated[look] = _any_below(p_values.reshape(histories, values))
+    samples = [Sample(row, (ones[0], 0 * ones[0], 0 * ones[0]), 1) for row in seen]
+    by_look = np.maximum(log_evidence(samples, [1] * WEEKS), 0.0)
+    always = np.array([_any_below(np.exp(-row).reshape(histories, values)) for row in by_look])
+    return tuple(np.logical_or.accumulate(x).mean(axis=1) for x in (repeated, always))
+
+
+def _any_below(p_values: Vector) -> Vector:
+    """Return whether any of a row's p-values is 5% or less after Holm: its smallest decides."""
+    return np.asarray(p_values.min(axis=1) * p_values.shape[1] <= ALPHA)

@@ -1,0 +1,157 @@
+"""Intervals for one look, and confidence sequences: intervals that hold at every look at once.
+
+An interval for one look misses with its own chance each time that somebody looks, and who looks
+every day and stops at what stands out sees such a miss sooner or later. The intervals of a
+confidence sequence hold at all numbers of reports together, so it may be read at any time, and
+stopped whenever one likes (Darling and Robbins, Proceedings of the National Academy of Sciences
+58, 1967).
+
+*Counts.* Let S of n trials succeed, and let p be a candidate for the chance of success. If p is
+true, the likelihood of a larger chance q over that of p is a product of n factors with mean 1, and
+so is its average over any distribution of q that was fixed before. By Ville's inequality that
+average E ever reaches 1/t with probability at most t: the candidates with E below 1/t are those
+above a lower end that is ever wrong with probability at most t, whatever n is. The
+distribution of q is Beta(m p, m (1 - p)), cut off at p (Howard, Ramdas, McAuliffe and Sekhon,
+Annals of Statistics 49, 2021); upper ends mirror this. For numbers from 0 to 1 in place of
+successes each factor has a mean of at most 1, since it is convex: the ends hold for them too.
+
+*Estimates.* A normal estimate with n reports is z standard errors from its truth ever with
+probability 2 t at most where (Robbins, Annals of Mathematical Statistics 41, 1970)
+
+    z^2 = 2 (1 + 1/(n r)) log(sqrt(n r + 1) / (2 t)).
+
+This holds as the number of reports grows (Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas, Annals
+of Statistics 52, 2024). Both are shortest at a planned number of reports, which fixes m = 1/r.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from rumor.core.binomial import success_ends
+from rumor.core.checks import checked_choice
+from rumor.core.exact import PLANNED
+from rumor.core.extras import import_optional
+from rumor.core.reports import Mask
+from rumor.core.types import Vector
+
+LookName = Literal["one", "any"]
+LOOKS: tuple[LookName, ...] = ("one", "any")
+
+# n r at the planned number for the shortest intervals of level 95 %: the root of
+# x - log x = 1 + 2 log(1/.05) with x = 1 + n r. One number for all levels, since the level of a row
+# that is shown depends on the reports, and the mixture must not.
+_BEST = 8.2
+_FURTHEST = 37.0  # standard deviations beyond which the normal tail is no number any more
+_HALVINGS = 48
+_SMALLEST = 1e-300
+
+
+@dataclass(frozen=True)
+class OneLook:
+    """A single look at the reports, at a time that does not depend on them."""
+
+    name: ClassVar[LookName] = "one"
+
+    def quantiles(self, tails: Vector) -> Vector:
+        """Return the normal quantile of each of the `tails`."""
+        distinct, where = np.unique(tails, return_inverse=True)
+        return np.array([self.quantile(float(tail)) for tail in distinct])[where.reshape(-1)]
+
+    def quantile(self, tail: float) -> float:
+        """Return the standard errors to an end that is missed with the chance `tail`."""
+        return -NormalDist().inv_cdf(tail)
+
+    def success_ends(
+        self, counts: Vector, trials: Vector, lower: Vector, upper: Vector
+    ) -> tuple[Vector, Vector]:
+        """Return the ends of a chance of success for `counts` of `trials`, with tails
+        `lower` and `upper`.
+        """
+        return success_ends(counts, trials, lower, upper)
+
+
+@dataclass(frozen=True)
+class AnyLook(OneLook):
+    """Looks at any number of reports, as often as one likes and whatever was seen before."""
+
+    name: ClassVar[LookName] = "any"
+
+    reports: int
+    """The number of reports so far."""
+    planned: int = PLANNED
+    """The number of reports at which intervals are shortest, fixed in advance."""
+
+    def quantile(self, tail: float) -> float:
+        """Return the standard errors to an end that is ever missed with the chance `tail`."""
+        known = _BEST * self.reports / self.planned
+        square = 2 * (1 + 1 / known) * math.log(math.sqrt(known + 1) / (2 * tail))
+        return min(math.sqrt(square), _FURTHEST)
+
+    def success_ends(
+        self, counts: Vector, trials: Vector, lower: Vector, upper: Vector
+    ) -> tuple[Vector, Vector]:
+        """Return the ends of a chance of success for `counts` of `trials` that are ever missed
+        with the chances `lower` and `upper`.
+
+        Where a part of the reports are trials, that part of the planned number is planned for
+        them: to a power of two, so that the reports hardly decide about it.
+        """
+        part = np.exp2(np.rint(np.log2(np.maximum(trials, 1.0) / max(self.reports, 1))))
+        weight = np.minimum(part, 1.0) * self.planned / _BEST
+        columns = np.stack([counts, trials, weight, lower, upper])
+        distinct, where = np.unique(columns, axis=1, return_inverse=True)
+        seen, drawn, mixed, below, above = distinct
+        low = _least_success(seen, drawn, mixed, below)
+        high = 1 - _least_success(drawn - seen, drawn, mixed, above)
+        rank = where.reshape(-1)
+        return low[rank], high[rank]
+
+
+ONE_LOOK = OneLook()
+
+
+def make_look(looks: str, reports: int, planned: int) -> OneLook:
+    """Return the look called `looks` at a number of `reports`, of which `planned` are expected."""
+    return AnyLook(reports, planned) if checked_looks(looks) == "any" else ONE_LOOK
+
+
+def checked_looks(looks: object) -> str:
+    """Return the name of the looks at which intervals hold, or raise an error with the rule."""
+    return checked_choice("looks", looks, LOOKS)
+
+
+def mixture_evidence(counts: Vector, trials: Vector, weight: Vector, chance: Vector) -> Vector:
+    """Return the logarithm of the mean likelihood of larger chances of success over `chance`.
+
+    The mean is over Beta(`weight` `chance`, `weight` (1 - `chance`)), cut off at `chance`.
+    """
+    special = import_optional("scipy.special", "an interval for any look")
+    a, b = weight * chance, weight * (1 - chance)
+    mean = special.betaln(a + counts, b + trials - counts) - special.betaln(a, b)
+    own = special.xlogy(counts, chance) + special.xlog1py(trials - counts, -chance)
+    seen = special.betaincc(a + counts, b + trials - counts, chance)
+    before = special.betaincc(a, b, chance)
+    return np.asarray(
+        mean - own + np.log(np.maximum(seen, _SMALLEST)) - np.log(np.maximum(before, _SMALLEST))
+    )
+
+
+def _least_success(counts: Vector, trials: Vector, weight: Vector, tails: Vector) -> Vector:
+    """Return the smallest chance of success that is not refuted, at least 0."""
+    limit = -np.log(tails)
+
+    def refuted(chance: Vector) -> Mask:
+        return np.asarray(mixture_evidence(counts, trials, weight, chance) >= limit)
+
+    low, high = np.zeros(counts.size), counts / np.maximum(trials, 1.0)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        beyond = refuted(np.maximum(middle, _SMALLEST))
+        low, high = np.where(beyond, middle, low), np.where(beyond, high, middle)
+    return low
