@@ -7,6 +7,7 @@ import datetime
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ import pytest
 from rumor.analysis.counting import summarize
 from rumor.analysis.estimate import analyse
 from rumor.analysis.sources import MemorySource
+from rumor.cli import main
 from rumor.client.client import Client
 from rumor.client.respondent import Respondent
 from rumor.collector.backup import export_collection, import_collection
@@ -124,6 +126,38 @@ def test_spark_counts_what_the_store_counts(
         land: expected(entry, sent[stratum, 0])
         for land, stratum in (("DE", 0), ("FR", 3), ("other", 5))
     }
+
+
+def test_what_was_exported_is_compared_weighted_and_listed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """DE says red and FR green; the population is three quarters DE. One report is of others."""
+    url = f"sqlite:///{tmp_path / 'one.db'}"
+    store = open_store(url)
+    entry = store.register(grouped({"country": LISTS["country"]}))
+    for stratum, values in ((0, [0] * 2_000), (1, [1] * 1_000), (2, [2])):
+        store.write([part(entry, stratum, values)])
+    export_collection(store, entry.collection.digest, tmp_path / "out")
+    store.close()
+    (tmp_path / "known.csv").write_text("country,people\nDE,750\nFR,250\nother,1\n")
+    contract, reports = str(tmp_path / "out" / "contract.json"), str(tmp_path / "out")
+
+    def printed(*arguments: str) -> Any:
+        assert main([*arguments, "--json"]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    listed = printed("collections", "list", "--store", url)["collections"]
+    assert [each["reports"] for each in listed] == [{"colour": 3_001}]
+    assert main(["estimate", contract, reports, "--by", "country"]) == 0
+    assert "country = other" in capsys.readouterr().out
+    compared = printed("compare", contract, reports, "--by", "country", "--different-people")
+    assert compared["groups"] == {"DE": 2_000, "FR": 1_000, "other": 1}
+    weighted = printed(
+        "estimate", contract, reports, "--weights", str(tmp_path / "known.csv"), "--by", "country"
+    )
+    red = next(row for row in weighted["estimates"] if row["value"] == "red")
+    # The standard error is below 0.03 without the one of other, which counts a thousandth.
+    assert abs(red["estimate"] - 0.75) < 0.15, red
 
 
 def test_one_id_is_of_one_stratum(store: Store) -> None:
