@@ -24,6 +24,7 @@ from rumor.collector.store.base import (
 from rumor.collector.tokens import Tokens, add_token
 from rumor.contract.collection import Collection
 from tests.browser.conftest import LANGUAGES, OpenPage
+from tests.browser.sites import site
 from tests.browser.test_dashboard import chart, figure
 from tests.collector.postgres import Postgres
 from tests.collector.tools import rows
@@ -114,6 +115,28 @@ def test_the_notice_is_said_in_every_language(
     page = open_page()
     page.goto(f"{served.url}/answer?lang={language}")
     expect(page.locator("#groups")).to_contain_text(SAID[language])
+
+
+def test_an_element_shows_the_groups_that_its_page_knows(
+    open_page: OpenPage, served: Served, tmp_path: Path
+) -> None:
+    before = served.strata()
+    script = f'<script type="module" src="{served.url}/client/element.js"></script>'
+    question = f'<rumor-question collector="{served.url}" question="colour"></rumor-question>'
+    head = '<!doctype html><html lang="en"><title>A page</title><link rel="icon" href="data:,">'
+    (tmp_path / "index.html").write_text(f"{head}{script}<body>{question}</body></html>")
+    with site(tmp_path) as address:
+        page = open_page()
+        page.goto(f"{address}/index.html")
+        expect(page.get_by_label("country")).to_have_value("other")
+        page.locator("rumor-question").evaluate("(node) => (node.groups = {country: 'DE'})")
+        expect(page.get_by_label("country")).to_have_value("DE")
+        page.get_by_label("os").select_option("x")
+        page.get_by_label("red", exact=True).check()
+        page.get_by_role("button", name="Add noise to my answer").click()
+        page.get_by_role("button", name="Send this report").click()
+        expect(page.get_by_text("Your report has been received")).to_be_visible()
+    assert served.strata().get(1, 0) == before.get(1, 0) + 1
 
 
 def test_an_analyst_looks_at_a_group(open_page: OpenPage, served: Served) -> None:
