@@ -114,6 +114,7 @@ def test_memory_files_and_stores_count_each_stratum_and_day_alike(
     assert len(store.newest_reports(entry, "colour", 100, [3])) == 40
 
 
+@pytest.mark.slow
 def test_spark_counts_what_the_store_counts(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
