@@ -59,5 +59,8 @@ def unguarded(stream: Any) -> IO[str]:
 
 
 def print_exactly(text: str) -> None:
-    """Print `text` as it is, unless a person is watching: for what programs digest."""
-    print(text, file=sys.stdout if sys.stdout.isatty() else unguarded(sys.stdout))
+    """Print `text` as it is, and no line end, unless a person is watching: what programs digest."""
+    if sys.stdout.isatty():
+        print(text)
+    else:
+        unguarded(sys.stdout).write(text)

@@ -74,6 +74,7 @@ export class RumorQuestion extends HTMLElement {
 
   /** The respondent's invitation, if the collection is for invited people. */
   invitation = "";
+  #groups = {};
   #run = 0;
   #busy = false;
   #root = this.attachShadow({ mode: "open" });
@@ -97,6 +98,17 @@ export class RumorQuestion extends HTMLElement {
     if (this.isConnected) this.#start();
   }
 
+  /** The respondent's groups by name, which are sent in the clear if the collection has them. */
+  get groups() {
+    return { ...this.#groups };
+  }
+
+  // The notice shows what is sent, so it is drawn anew.
+  set groups(given) {
+    this.#groups = { ...given };
+    if (this.isConnected) this.#start();
+  }
+
   /** The collector's address, without the slash at its end. */
   get #collector() {
     return (this.getAttribute("collector") ?? "").replace(/\/+$/, "");
@@ -117,7 +129,7 @@ export class RumorQuestion extends HTMLElement {
       const consent = async (change) => (await import("./view/consent.js")).askConsent(change, words, this.#root);
       const person = await Respondent.open({ store: new BrowserStore(), consent });
       const known = { words, contract, person, card: { question, value: undefined, state: "open", envelopes: [] }, notices: [] };
-      known.notices = await notices(known);
+      known.notices = await notices(known, this.#groups);
       if (run !== this.#run) return;
       this.#known = known;
       await this.#stock();
@@ -222,7 +234,7 @@ export class RumorQuestion extends HTMLElement {
     await this.#once(async () => {
       await this.#stock();
       if (card.state !== "open") throw new RumorError("tab", "another tab has answered meanwhile");
-      const made = await person.prepare(contract, { [card.question.id]: card.value }, { invitation: this.invitation });
+      const made = await person.prepare(contract, { [card.question.id]: card.value }, { invitation: this.invitation, ...(contract.groups && { groups: this.#groups }) });
       card.notes = made[0].notes;
       noteDrawn(card, made);
       await this.#stock();
@@ -317,11 +329,11 @@ export class RumorQuestion extends HTMLElement {
 }
 
 /** Return the notices before answering (view/notices.js), if the contract needs any. */
-async function notices({ words, contract, person, card: { question } }) {
+async function notices({ words, contract, person, card: { question } }, groups) {
   const linked = contract.linked?.includes(question.id);
-  if (!contract.ask && !linked && !contract.relay) return [];
+  if (!contract.ask && !linked && !contract.relay && !contract.groups) return [];
   const { noticesView } = await import("./view/notices.js");
-  return noticesView(contract, linked, contract.ask && (await person.assignment(contract)), words, words.tag);
+  return noticesView(contract, linked, contract.ask && (await person.assignment(contract)), words, words.tag, groups);
 }
 
 if (!customElements.get("rumor-question")) customElements.define("rumor-question", RumorQuestion);

@@ -85,6 +85,8 @@ export interface Contract {
   readonly linked: readonly [string, string] | null;
   /** The issuer of blind tokens, with its public key for each question; null: none. */
   readonly issuer: { readonly url: string; readonly keys: Readonly<Record<string, string>> } | null;
+  /** The public columns that are sent in the clear with each report, each with its groups; null: none. */
+  readonly groups: Readonly<Record<string, readonly string[]>> | null;
   readonly questions: readonly Question[];
   /** Return the question with this id, or throw where there is none. */
   question(id: string): Question;
@@ -239,7 +241,7 @@ export class Respondent {
   prepare(
     contract: Contract,
     answers: Record<string, Answer>,
-    options?: { invitation?: string },
+    options?: { invitation?: string; groups?: Readonly<Record<string, unknown>> },
   ): Promise<PendingReport[]>;
   /** Have the issuer sign every token of an invitation, for all questions; `prepare` does so too. */
   enrol(contract: Contract, invitation: string): Promise<void>;

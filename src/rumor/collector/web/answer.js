@@ -12,7 +12,7 @@ import { styled } from "/client/view/style.js";
 /** The page's state. A card is "open", "drawn", "sent", "full" or, where another day is assigned, "away". */
 const page = {
   words: null, lang: "en", contract: null, person: null, invitation: "", cards: new Map(), older: 0, busy: false, say: null,
-  refusal: null, steps: null, asking: false, assignment: null, notices: null, withdrawable: 0,
+  refusal: null, steps: null, asking: false, assignment: null, notices: null, withdrawable: 0, groups: {},
 };
 
 const number = (value, digits) => formatNumber(page.words, value, digits);
@@ -95,7 +95,7 @@ async function render() {
   const { words, contract } = page;
   byId("name").textContent = contract.name;
   byId("invitation").replaceChildren(...invitationView());
-  byId("cards").replaceChildren(...(page.notices?.noticesView(contract, contract.linked, page.assignment, words, page.lang) ?? []), ...[...page.cards.values()].map(cardView));
+  byId("cards").replaceChildren(...(page.notices?.noticesView(contract, contract.linked, page.assignment, words, page.lang, page.groups, open().length > 0) ?? []), ...[...page.cards.values()].map(cardView));
   byId("footer").replaceChildren(
     h("p", {}, `${words.contact}: ${contract.contact}`),
     h("p", {}, `${words.digest}: `, h("code", {}, contract.digest)),
@@ -123,6 +123,14 @@ function invitationView() {
 function takeInvitation() {
   page.invitation = new URLSearchParams(location.hash.slice(1)).get("invitation") ?? "";
   if (page.invitation) history.replaceState(null, "", location.pathname + location.search);
+}
+
+/** Read the respondent's groups from an address with ?group=NAME=GROUP; whatever the contract lacks is left out. */
+function takeGroups() {
+  for (const text of new URLSearchParams(location.search).getAll("group")) {
+    const [name, ...rest] = text.split("=");
+    if (Object.hasOwn(page.contract.groups ?? {}, name)) page.groups[name] = rest.join("=");
+  }
 }
 
 function cardView(card) {
@@ -210,7 +218,8 @@ async function addNoise() {
     await takeStock();
     if (cards.some(({ state }) => state !== "open")) throw new RumorError("tab", "another tab has answered meanwhile");
     const answers = Object.fromEntries(cards.map((card) => [card.question.id, card.value]));
-    const made = await page.person.prepare(page.contract, answers, { invitation: page.invitation });
+    const groups = page.contract.groups && { groups: page.groups };
+    const made = await page.person.prepare(page.contract, answers, { invitation: page.invitation, ...groups });
     for (const report of made) {
       const card = page.cards.get(report.question);
       card.notes = report.notes;
@@ -369,8 +378,9 @@ async function start() {
     page.person = await Respondent.open({ store: new BrowserStore(), consent });
     const contract = await fetchContract("/v1/collection");
     await loadControls(contract.questions);
-    if (contract.ask || contract.linked || contract.relay) page.notices = await import("/client/view/notices.js");
+    if (contract.ask || contract.linked || contract.relay || contract.groups) page.notices = await import("/client/view/notices.js");
     page.contract = contract;
+    takeGroups();
     await speak(page.lang);
     await takeStock();
     await loadSteps();
