@@ -242,6 +242,7 @@ def test_rows_without_a_checksum_get_one_in_postgresql(postgres: Any) -> None:
         for table in ("report", "summary", "mark"):
             connection.execute(f"ALTER TABLE {table} DROP COLUMN checksum".encode())
         connection.execute("DROP TABLE issued, invited, early_withdrawal, span, drop_count")
+        connection.execute("ALTER TABLE collection DROP COLUMN users")
         connection.execute("DELETE FROM schema_version WHERE version >= 3")
     store = open_store(url)
     assert store.summarize() == 3
