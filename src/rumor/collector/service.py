@@ -458,7 +458,8 @@ class Service(WriterService):
 
             windows = [read_period(text) for text in periods]
             found = {period_name(w): self.store.summary(entry, asked.id, w) for w in windows}
-            return comparison_data(asked, found, different_people, self.dictionary, view)
+            planned = replace(view, users=entry.users)
+            return comparison_data(asked, found, different_people, self.dictionary, planned)
 
         return await self._looked(question, collection, compared)
 

@@ -190,7 +190,7 @@ class _Routes:
         """Answer GET comparisons: the difference between two periods, for analysts."""
         self._admit_analyst(request)
         given = request.query_params
-        _known_keys(given, ("collection", "first", "second", "different_people", "level"))
+        _known_keys(given, ("collection", "first", "second", "different_people", "level", "looks"))
         if "first" not in given or "second" not in given:
             raise Problem(
                 "invalid-query", "a comparison is of a first and a second period; got one"
