@@ -27,7 +27,7 @@ from rumor.core.types import Vector
 from rumor.core.typing import override
 from rumor.estimators.groups import OmnibusTest
 from rumor.results.intervals import Bounds, critical_value
-from rumor.results.rows import TARGETS, Column, Tabular, all_or_each, finite
+from rumor.results.rows import TARGETS, VALID_FOR, Column, Tabular, all_or_each, finite
 from rumor.results.view import ROWS_SHOWN, View, ViewOptions
 
 if TYPE_CHECKING:
@@ -196,7 +196,8 @@ class Comparison(Tabular):
             blocks.append(self._block(pair, columns, mine, seen))
         facts = [
             f"{self.reports:,} reports, epsilon at most {self.epsilon:.4g} per report; "
-            f"unbiased estimates; confidence intervals for {TARGETS[self.of]}",
+            f"unbiased estimates; confidence intervals for {TARGETS[self.of]}, "
+            f"{VALID_FOR[seen.looks]}",
             self.coverage_sentence(seen),
             f"Holm: p-value adjusted for {self._size:,} rows",
             *(wrapped(note) for note in self.notes),
