@@ -1,4 +1,4 @@
-"""What the estimator of footnote 5 of CSS 2020 costs: a pass of N D^2 beside an update of N D.
+"""What a pass of N D^2, as footnote 5 of CSS 2020 names it, costs beside an update of N D.
 
 `python -m benchmarks.footnote_five [--quick]`: seconds of one update of equation 11, and of one sum
 over reports of the outer products of what each says of all values, which a correction of the

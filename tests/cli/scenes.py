@@ -415,6 +415,7 @@ def _reproducing(held: Collaborators) -> None:
     held.stand("rumor.papers.render:provenance", "made()")
     held.stand("rumor.papers.render:in_full", frozenset())
     held.stand("rumor.papers.render:verdicts_in_full", ())
+    held.stand("rumor.cli.papers:_run_checklist")
     held.stand("rumor.papers.render:write", _page_of)
     held.stand("rumor.papers.model:Paper.verdicts", ())
     held.spy("rumor.core.files:write_whole")
@@ -1103,7 +1104,8 @@ SCENES: dict[str, Scene] = {
         _reproducing,
     ),
     "papers checklist": Scene(
-        "papers", {"action": "checklist", "name": "css2020"}, {"--json": ""}, _reproducing
+        "papers", {"action": "checklist", "name": "css2020"}, {"--json": "", "--run": ""},
+        _reproducing,
     ),
     "papers show": Scene(
         "papers",

@@ -75,6 +75,7 @@ REFUSED = {
     f"estimate {PAIR} --on person": "--linked and --on go together",
     f"estimate {PAIR} --weights weights.csv --earlier a=b": "estimated without weights",
     f"estimate {PAIR} --earlier rounds.json": "must be COLLECTION=REPORTS",
+    "papers list --run": "--run is for checklist; got 'list'",
     "export backup -s sqlite:///second.db": "which of the store's 2 collections to export",
     "import reports.parquet": "or --collection with reports files; got 'reports.parquet' alone",
     "invite invited.json -o words.txt": "must go to a new file; 'words.txt' exists",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -155,6 +155,13 @@ def test_the_closed_form_for_single_supports_is_the_optimum(seed: int) -> None:
     result = rumor.estimate(oracle, summary, method="bayes")
     np.testing.assert_allclose(result.frequency, exact, atol=1e-15)
     assert result.diagnostics["updates"] == 1
+    # "em" to a gap needs no iteration either; with a start or a rule of its own it iterates.
+    at_once = rumor.estimate(oracle, summary, method="em")
+    assert (at_once.frequency == result.frequency).all()
+    assert (at_once.diagnostics["iterations"], at_once.diagnostics["converged"]) == (0, True)
+    slow = rumor.estimate(oracle, summary, method="em", max_iterations=200_000, tolerance=1e-13)
+    assert cast("int", slow.diagnostics["iterations"]) > 0
+    np.testing.assert_allclose(slow.frequency, exact, atol=1e-5)
 
 
 def test_a_channel_with_more_outputs_than_inputs() -> None:

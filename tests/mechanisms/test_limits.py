@@ -455,7 +455,6 @@ RULES = [
     ),
     # Filters of words, and words without a list.
     whole("bits", 2, 65_536, lambda v: bloom(bits=v)),
-    Rule("bits must be a power of two; got ", lambda v: bloom(bits=v), (2, 4), (3, 6, 65_535)),
     whole("hashes", 1, 64, lambda v: bloom(hashes=v)),
     whole("cohorts", 1, 1 << 24, lambda v: bloom(cohorts=v), takes=(1, 1 << 23)),
     Rule(
@@ -470,6 +469,13 @@ RULES = [
         lambda v: bloom(key=v),
         (b"\0",),
         (b"", "k", None),
+    ),
+    Rule(
+        "basic one-time RAPPOR needs f, or p and q; got ",
+        lambda v: rumor.Rappor.basic_one_time(labels=2, **dict(zip("fpq", v, strict=True))),
+        ((0.5, None, None), (None, 0.25, 0.75), (0, 0.25, 0.75)),
+        ((None, None, None), (0.5, 0.25, 0.75), (None, 0.25, None), (0.5, None, 0.75)),
+        shows=False,
     ),
     Rule(
         "key must be hexadecimal; got ", lambda v: told(RAPPOR, key=v), ("00", "ff"), ("0", "0g", 1)

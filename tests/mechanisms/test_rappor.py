@@ -65,6 +65,21 @@ class TestFilters:
         bloom = BloomFilter(64, 2, 1, b"key")
         assert bloom.seed("caf\u00e9") == bloom.seed("cafe\u0301")
 
+    @pytest.mark.parametrize("bits", [3, 100, 128, 60_001, 65_536])
+    def test_any_number_of_bits_is_a_modulus(self, bits: int) -> None:
+        bloom = BloomFilter(bits, 3, 4, b"key")
+        seeds = bloom.seeds(["one", "two"])
+        table = bloom.map(seeds).reshape(2, 4, 3)
+        for row, word in enumerate(("one", "two")):
+            s0, s1 = bloom.seed(word)
+            for cohort in range(4):
+                own = [mix64(s0 ^ mix64(s1 + 3 * cohort + i)) % bits for i in range(3)]
+                assert bloom.positions(word, cohort) == own
+                assert table[row, cohort].tolist() == own
+                assert bloom.rows(seeds[row : row + 1], np.array([cohort]))[0].tolist() == own
+                packed = int.from_bytes(bloom.filter(word, cohort), "little")
+                assert packed == sum({1 << bit for bit in own})
+
     def test_positions_are_uniform(self) -> None:
         # 60,000 positions on 64 bits: chi-squared with 63 degrees of freedom has mean 63 and
         # standard deviation 11.2; five of them above is 119.
@@ -77,7 +92,6 @@ class TestFilters:
     @pytest.mark.parametrize(
         ("arguments", "sentence"),
         [
-            ((100, 1, 1, b"k"), "bits must be a power of two; got 100"),
             ((131072, 1, 1, b"k"), "bits must be an integer from 2 to 65,536; got 131,072"),
             ((1024, 1, 65536, b"k"), r"cohorts times bits must be at most 2\^24; got 67,108,864"),
             ((64, 0, 1, b"k"), "hashes must be an integer from 1 to 64; got 0"),
@@ -255,6 +269,14 @@ def test_named_constructors_are_the_variants() -> None:
     assert (full.noise.f, full.noise.p, full.noise.q) == (0.5, 0.5, 0.75)
     basic = rumor.Rappor.basic(labels=["male", "female"])
     assert basic.epsilon == pytest.approx(rappor(1, 0.5, 0.5, 0.75).epsilon, rel=1e-15)
+    simulated = rumor.Rappor.basic_one_time(labels=1000, p=0.5, q=0.75)
+    assert simulated.parameters() == rumor.Rappor.basic(labels=1000, f=0).parameters()
+    assert simulated.epsilon == pytest.approx(math.log(3), rel=1e-15)
+    none = rumor.Rappor.basic_one_time(labels=1000, f=0, p=0.5, q=0.75)
+    assert none.parameters() == simulated.parameters()
+    for f, p, q in ((None, None, None), (0.5, 0.5, 0.75), (None, 0.5, None), (0.5, None, 0.75)):
+        with pytest.raises(rumor.InputError, match="needs f, or p and q; got f"):
+            rumor.Rappor.basic_one_time(labels=2, f=f, p=p, q=q)
     once = rumor.Rappor.basic_one_time(labels=1000, f=0.5)
     assert once.epsilon == pytest.approx(2 * math.log(3), rel=1e-15)
     assert once.width == 125

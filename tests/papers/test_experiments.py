@@ -168,6 +168,11 @@ def test_the_design_matrix_is_sha_256_of_secret_cohort_word_and_hash() -> None:
     column = np.flatnonzero(matrix[:, 1])
     assert rows <= set(column.tolist())
     assert {r for r in column.tolist() if 5 * 128 <= r < 6 * 128} == rows
+    own = decoding.design_matrix("s", 2, words=3, bits=100, cohorts=6)
+    assert own.shape == (600, 3)
+    hashed = int(hashlib.sha256(b"s_05_002_02").hexdigest(), 16)
+    assert own[500 + hashed % 100, 1] == 1
+    assert 6 <= own[:, 1].sum() <= 12
     made = decoding.candidates_of(matrix, 2)
     back = np.zeros((3, 8, 129))
     for word in range(3):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import json
 import math
 import re
@@ -395,9 +396,47 @@ def test_pages_and_pictures_show_the_committed_results_and_all_are_used() -> Non
         else:
             assert path.read_text(encoding="utf-8") == text, f"{path}: {REFRESH}"
     pages = {page.stem for page in make_papers.FOLDER.glob("*.md")}
-    assert pages == {*MODULES, "index"}
+    assert pages == {*MODULES, "index", "terms"}
     wanted = {path.name for path in files if path.suffix == ".svg"}
     assert {path.name for path in make_papers.PICTURES.iterdir()} == wanted
+
+
+def test_the_page_of_terms_names_what_there_is() -> None:
+    """Every part of a paper, cell, name of `rumor` and option of a call on the page exists."""
+    text = (make_papers.FOLDER / "terms.md").read_text(encoding="utf-8")
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    assert len(rows) > 60
+    for row in rows:
+        codes = [code.replace("\\|", "|") for code in re.findall(r"`([^`]+)`", row)]
+        shown = [re.match(r"rumor papers show ([\w-]+) '(.+)'", code) for code in codes]
+        for name in (match[1] for match in shown if match):
+            parts = {block.name for block in make_papers.loaded(name)[2].values()}
+            named = [match[2] for match in shown if match]
+            named += [code.strip("'") for code in codes if code.startswith("'")]
+            assert {f"claims {part}" if part.startswith("Table") else part for part in named} <= (
+                parts
+            ), row
+        for code in codes:
+            if match := re.match(r"rumor papers cell ([\w-]+) '?([^']+)'?$", code):
+                assert any(cell.id.startswith(match[2]) for cell in paper(match[1]).cells), code
+            elif match := re.match(r"(rumor(?:\.\w+)+)(?:\((.*)\))?$", code):
+                place, _, last = match[1].rpartition(".")
+                found = getattr(_reached(place), last)
+                named_ = re.findall(r"(\w+)=", match[2] or "")
+                known = inspect.signature(found).parameters if named_ else {}
+                free = {"method", "k", "h", "m"}  # passed on as **options
+                assert set(named_) <= {*known, *free}, code
+
+
+def _reached(dotted: str) -> object:
+    """What a dotted name leads to: modules, then attributes."""
+    first, *rest = dotted.split(".")
+    found: object = importlib.import_module(first)
+    for place, name in enumerate(rest):
+        if not hasattr(found, name):
+            importlib.import_module(".".join([first, *rest[: place + 1]]))
+        found = getattr(found, name)
+    return found
 
 
 def test_a_page_counts_what_is_reproduced(found: Paper) -> None:

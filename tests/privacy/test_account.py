@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +13,7 @@ from rumor.cli import main
 from rumor.contract.collection import Collection
 from rumor.privacy.account import account
 from rumor.privacy.loss import changing_loss
+from rumor.privacy.promise import collection_promise
 from rumor.privacy.sentences import consequence
 
 TOML = """
@@ -79,8 +81,21 @@ def test_the_sentence_of_a_year() -> None:
     assert "no limit" in consequence(math.inf)
 
 
-def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["account", "examples/words.toml", "examples/browser.toml", "--changes", "1"]
+def daily_words(folder: Path) -> str:
+    """The example of words, its second question asked every day for a year."""
+    text = Path("examples/words.toml").read_text(encoding="utf-8")
+    for words, instead in (
+        ("reports_per_person = 4", "reports_per_person = 365"),
+        ('memo = "period"\nperiod_days = 91\n', ""),
+    ):
+        assert words in text
+        text = text.replace(words, instead)
+    (folder / "daily.toml").write_text(text, encoding="utf-8")
+    return str(folder / "daily.toml")
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["account", daily_words(tmp_path), "examples/browser.toml", "--changes", "1"]
     assert main(arguments) == 0
     text = capsys.readouterr().out
     assert "After a year of daily reports on 'home' and 1 change of your answer" in text
@@ -93,3 +108,28 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert data["questions"][0]["permanent"] is None  # drawn afresh: no limit
     assert main(["account", "examples/words.toml", "--days", "0"]) == 2
     assert "days must be an integer from 1" in capsys.readouterr().err
+
+
+def test_a_total_that_protects_nothing_gets_advice(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The advice is true: with as many reports as it names the total is what it says."""
+    assert main(["show", daily_words(tmp_path), "--json"]) == 0
+    once, daily = json.loads(capsys.readouterr().out)["questions"]
+    assert once["advice"] is None
+    assert daily["advice"] == (
+        "with another answer every time all reports cost epsilon 392.1: reports_per_person = 4 "
+        'keeps it at epsilon 4.3; memo = "period" hides when an answer changes'
+    )
+    assert main(["show", daily_words(tmp_path)]) == 0
+    assert "advice    with another answer every time" in capsys.readouterr().out
+    assert main(["show", "examples/words.toml", "--json"]) == 0
+    home = json.loads(capsys.readouterr().out)["questions"][1]
+    assert home["epsilon_most"] == pytest.approx(4.3, abs=0.005)
+    assert home["advice"] is None
+
+
+def test_no_example_promises_nonsense() -> None:
+    """Whatever a person answers to an example, an odds factor stays below 10,000."""
+    for file in Path("examples").glob("*.toml"):
+        assert collection_promise(Collection.load(file)).most < math.log(1e4), file

@@ -56,7 +56,7 @@ SERIES, QUESTION, PERIOD = "vectors", "question", "7:2950"
 TURNS = 4
 REPORTS = (1, 2, 7, 365)
 # Examples from this place on came later: they stand last, so that all others keep their numbers.
-SINCE = {"privkv": 4, "privkvm": 4, "open-words": 4}
+SINCE = {"privkv": 4, "privkvm": 4, "open-words": 4, "rappor": 4}
 # Fresh noise that a revision might bring, as thresholds of p and q, and numbers of reports.
 REVISED = ((0, 2**64), (1, 2**64 - 1), (2**62, 3 * 2**62), (2**63, 2**63 + 1))
 TOGETHER = ((1, 1), (2, 3), (7, 10**6))
@@ -96,6 +96,7 @@ def mechanisms() -> dict[str, list[Mechanism]]:
         Rappor.one_time(key=key, f=0.25, bits=32, hashes=3, cohorts=1),
         Rappor(bits=256, hashes=1, cohorts=300, f=0, p=0.1, q=0.5, key=b"\x00\xff"),
         Rappor(bits=2, hashes=2, cohorts=2, f=0.5, p=0.25, q=0.5, key=key),
+        Rappor(bits=100, hashes=3, cohorts=5, f=0.5, p=0.5, q=0.75, key=key),
         *(
             OpenWords(epsilon=e, code=shipped_code(n), step=b, weights=w, cohorts=k, key=b"key")
             for n, e, b, w, k in OPEN_SHAPES

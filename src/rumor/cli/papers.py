@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from rumor.cli.common import print_json
 from rumor.cli.guarded import unguarded
 from rumor.cli.options import AsJson, argument, count, option
 from rumor.core.errors import InputError, format_value
+
+if TYPE_CHECKING:
+    from rumor.papers.model import ChecklistItem
 
 PapersTrials = Annotated[
     int | None, count("--trials -t T", "Trials of each cell (by default the paper's).", min=2)
@@ -42,6 +47,10 @@ def papers(
     ] = False,
     out: Out = "papers-results",
     jobs: Jobs = None,
+    run: Annotated[
+        bool,
+        option("--run", "With checklist: run every command and check what it prints."),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Reproduce the papers: compare published numbers with Rumor's.
@@ -59,6 +68,7 @@ def papers(
       rumor papers show css2020 "Table 1"
       rumor papers cell css2020 "zipf/Rappor/epsilon 4/1000" --quick
       rumor papers checklist
+      rumor papers checklist css2020 --run
     """
     from rumor.papers import MODULES
 
@@ -66,6 +76,8 @@ def papers(
         raise InputError(
             f"an action must be one of {', '.join(_ACTIONS)}; got {format_value(action)}"
         )
+    if run and action != "checklist":
+        raise InputError(f"--run is for checklist; got {format_value(action)}")
     if part is not None and action not in ("show", "cell"):
         raise InputError(f"{action} takes no part; got {format_value(part)}")
     if action == "list":
@@ -74,7 +86,7 @@ def papers(
         _list(as_json)
         return
     if action == "checklist":
-        _checklist(name, as_json)
+        _checklist(name, run, as_json)
         return
     if name is None:
         raise InputError(f"{action} needs the name of a paper ({', '.join(MODULES)}); got none")
@@ -98,14 +110,20 @@ def papers(
         print(f"What each is, and why: `rumor papers checklist`, or {out}/css2020/css2020.html")
 
 
-def _checklist(name: str | None, as_json: bool) -> None:
-    """Print every item of the documents, or of one document, with its command."""
+def _checklist(name: str | None, run: bool, as_json: bool) -> None:
+    """Print every item of the documents, or of one document, with its command.
+
+    With `run`, run the commands instead, and fail where one does not print what it should.
+    """
     from rumor.papers import DOCUMENTS, paper
     from rumor.papers.checklist import items, items_sentence
 
     if name is not None:
         paper(name)
     found = [one for one in items() if name in (None, one[1])]
+    if run:
+        _run_checklist(found, as_json)
+        return
     if as_json:
         print_json(
             {
@@ -116,7 +134,9 @@ def _checklist(name: str | None, as_json: bool) -> None:
                         "item": entry.what,
                         "says": entry.says,
                         "command": entry.shown or None,
+                        "prints": list(entry.prints),
                         "slow": entry.slow,
+                        "beyond": entry.beyond,
                         "note": entry.note,
                     }
                     for number, own, entry in found
@@ -133,6 +153,60 @@ def _checklist(name: str | None, as_json: bool) -> None:
             print(f"    {entry.shown or f'none: {entry.note}'}")
     if name is None:
         print(f"\n{items_sentence()}")
+
+
+def _run_checklist(found: Sequence[tuple[str, str, ChecklistItem]], as_json: bool) -> None:
+    """Run the command of every item found, and print which do not print what they should."""
+    from rumor.papers.checklist import missing
+
+    told = []
+    for number, _, entry in found:
+        if not entry.shown:
+            continue
+        printed, problem = _printed(entry.shown)
+        lacks = missing(entry, printed)
+        told.append(
+            {
+                "document": number,
+                "item": entry.what,
+                "command": entry.shown,
+                "passed": not (problem or lacks),
+                "lacks": lacks,
+                "problem": problem,
+            }
+        )
+    failed = [one for one in told if not one["passed"]]
+    if as_json:
+        print_json({"run": len(told), "failed": len(failed), "items": told})
+    else:
+        for one in failed:
+            why = one["problem"] or f"does not print {one['lacks'][0]!r}"  # type: ignore[index]
+            print(f"{one['document']} {one['item']}: {why}\n    {one['command']}")
+        said = f"{len(told)} commands run, {len(told) - len(failed)} print what they should"
+        print(f"{said}; {len(failed)} do not" if failed else f"{said}.")
+    if failed:
+        raise typer.Exit(1)
+
+
+def _printed(command: str) -> tuple[str, str | None]:
+    """Return what a `command` of the checklist prints, run in this process, and its problem."""
+    import contextlib
+    import io
+    import shlex
+
+    from rumor.cli import main
+
+    words, out, err = shlex.split(command), io.StringIO(), io.StringIO()
+    problem: str | None = None
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            if words[0] == "python":
+                exec(words[2], {"__name__": "__main__"})
+            elif status := main(words[1:]):
+                problem = err.getvalue().strip() or f"status {status}"
+        except Exception as trouble:  # any: one item's trouble is not another's
+            problem = f"{type(trouble).__name__}: {trouble}"
+    return out.getvalue(), problem
 
 
 def _show(name: str, part: str | None, as_json: bool) -> None:

@@ -68,6 +68,7 @@ def _facts(collection: Collection) -> dict[str, object]:
                 **question.contract(),
                 "report_bytes": question.mechanism.width,
                 **costs.to_dict(),
+                "advice": costs.advice(),
                 "caution": caution(question.epsilon),
             }
             for question, costs in zip(collection.questions, promise.questions, strict=True)
@@ -142,8 +143,12 @@ def _question(question: Question, costs: QuestionPromise, whom: str) -> list[str
         + ("" if costs.most == costs.one else f": {_in_all(costs)}"),
         f"  retention {retention_in_words(question.retention_days)}",
     ]
-    said = {"advice": KINDS[question.kind].advice(mechanism), "caution": caution(question.epsilon)}
-    return lines + [_aside(name, text) for name, text in said.items() if text is not None]
+    said = (
+        ("advice", KINDS[question.kind].advice(mechanism)),
+        ("advice", costs.advice()),
+        ("caution", caution(question.epsilon)),
+    )
+    return lines + [_aside(name, text) for name, text in said if text is not None]
 
 
 def _reports(costs: QuestionPromise) -> str:

@@ -23,11 +23,22 @@ def rows() -> list[tuple[str, str, str, str]]:
     ]
 
 
+def missing(entry: ChecklistItem, printed: str) -> list[str]:
+    """Return the texts of `entry.prints` that are not in what its command `printed`.
+
+    Any run of spaces and line ends is one space, on both sides.
+    """
+    plain = " ".join(printed.split())
+    return [text for text in entry.prints if " ".join(text.split()) not in plain]
+
+
 def items_sentence() -> str:
     """Return the number of items in a sentence."""
-    found = list(items())
-    without = sum(not entry.shown for _, _, entry in found)
+    found = [entry for _, _, entry in items() if not entry.beyond]
+    without = sum(not entry.shown for entry in found)
+    own = sum(entry.beyond for _, _, entry in items())
     text = (
         f"{len(found)} items of {len(DOCUMENTS)} documents, {len(found) - without} with a command"
     )
-    return f"{text}, {without} refused with a reason." if without else f"{text}."
+    text = f"{text}, {without} without one for a reason" if without else text
+    return f"{text}; {own} more go beyond the documents." if own else f"{text}."

@@ -28,15 +28,20 @@ BITS, WORDS, HELD, COHORTS, PEOPLE = 128, 200, 100, 8, 20_000
 P, Q, LEVEL = 0.5, 0.75, 0.05
 
 
-def design_matrix(secret: str, hashes: int, words: int = WORDS) -> Bits:
-    """Return the bits of every word in every cohort, (bits x cohorts, words)."""
-    matrix = np.zeros((COHORTS * BITS, words), dtype=np.int8)
-    for cohort in range(COHORTS):
+def design_matrix(
+    secret: str, hashes: int, words: int = WORDS, *, bits: int = BITS, cohorts: int = COHORTS
+) -> Bits:
+    """Return the filters of `words` words in `cohorts` cohorts, (bits x cohorts, words).
+
+    The paper calls the numbers B (`bits`), M (`words`), m (`cohorts`) and h (`hashes`).
+    """
+    matrix = np.zeros((cohorts * bits, words), dtype=np.int8)
+    for cohort in range(cohorts):
         for word in range(1, words + 1):
             for i in range(1, hashes + 1):
                 text = f"{secret}_{cohort:02d}_{word:03d}_{i:02d}"
                 digest = int.from_bytes(hashlib.sha256(text.encode()).digest(), "big")
-                matrix[cohort * BITS + digest % BITS, word - 1] = 1
+                matrix[cohort * bits + digest % bits, word - 1] = 1
     return matrix
 
 

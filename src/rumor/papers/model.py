@@ -240,8 +240,9 @@ class ChecklistItem:
     """An item of a document: an equation, table, figure, parameter or percentage.
 
     `code` names what computes it, as "package.module:name" or "cell:beginning of an id"; `shown`
-    is a command that shows it (one that takes more than seconds is `slow`); `note` says what
-    there is to say, and why there is no command where there is none.
+    is a command that shows it (one that takes more than seconds is `slow`) and `prints` are texts
+    in what it prints; `note` says what there is to say, and why there is no command where there is
+    none. An item that is Rumor's own lies `beyond` the document.
     """
 
     what: str
@@ -249,7 +250,9 @@ class ChecklistItem:
     code: tuple[str, ...] = ()
     note: str = ""
     shown: str = ""
+    prints: tuple[str, ...] = ()
     slow: bool = False
+    beyond: bool = False
 
 
 @dataclass(frozen=True)
@@ -296,5 +299,7 @@ def paper_of(
     return Paper(document, said["title"], said["source"], checklist, *made)
 
 
-def _entry(what: str, says: str, code: Sequence[str] = (), **rest: Any) -> ChecklistItem:
-    return ChecklistItem(what, says, tuple(code), **rest)
+def _entry(
+    what: str, says: str, code: Sequence[str] = (), prints: Sequence[str] = (), **rest: Any
+) -> ChecklistItem:
+    return ChecklistItem(what, says, tuple(code), prints=tuple(prints), **rest)

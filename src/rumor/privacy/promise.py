@@ -8,6 +8,7 @@ numbers and compute none of their own.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from rumor.contract.collection import Collection, Question
@@ -16,7 +17,7 @@ from rumor.contract.sampling import SamplingDesign
 from rumor.core.deprecation import old_names
 from rumor.core.exact import sum_up
 from rumor.privacy.loss import collection_loss, lifetime_loss, series_ceiling
-from rumor.privacy.sentences import consequence, in_words
+from rumor.privacy.sentences import LARGE, consequence, in_words
 
 
 @old_names(asked="repetition_in_words")
@@ -58,6 +59,23 @@ class QuestionPromise:
         if self.period_days is not None:
             words.append(self.period_in_words())
         return " ".join(words)
+
+    def advice(self) -> str | None:
+        """Return how to bound a total that hides next to nothing; None where none is needed."""
+        often = self.reports * self.rounds
+        if often == 1 or not LARGE < self.most < math.inf:
+            return None
+        each = self.most / self.reports
+        fewer = math.floor(LARGE / each)
+        way = (
+            f"reports_per_person = {fewer} keeps it at epsilon {fewer * each:,.3g}"
+            if fewer
+            else "only a smaller epsilon of a report bounds it"
+        )
+        said = f"with another answer every time all reports cost epsilon {self.most:,.4g}: {way}"
+        if self.unchanged < self.most and self.period_days is None:
+            said += '; memo = "period" hides when an answer changes'
+        return said
 
     def period_in_words(self) -> str:
         """Say what the first answer of a period stands for."""

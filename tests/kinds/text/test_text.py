@@ -55,7 +55,7 @@ def test_the_contract_round_trips() -> None:
     [
         ({"epsilon": 1, "p": 0.2}, "says either epsilon .* or f, p and q; got epsilon and p"),
         ({"epsilon": -1}, "epsilon must be"),
-        ({"bits": 100}, "bits must be a power of two; got 100"),
+        ({"bits": 1}, "bits must be an integer from 2 to 65,536; got 1"),
         ({"key": ""}, "key must be a non-empty text; got ''"),
         ({"hashs": 2}, "did you mean 'hashes'"),
         ({"epsilon": 1, "reports_per_person": 2}, "permanent"),

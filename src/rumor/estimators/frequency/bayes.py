@@ -157,7 +157,8 @@ def oracle_em(
     own as a channel of two states, the results rescaled to sum to one. `likelihood` is what
     is iterated on: the "odds" of support; the "probability" of each report, as in equation
     11; or that "scaled" by a constant, as in equation 12 (both of which underflow on large
-    domains, as the paper says).
+    domains, as the paper says). Randomised response needs no iterations to a `gap`: without a
+    start or another stopping rule the result is the maximum itself, in closed form.
     """
     rule = Stopping(**stopping)  # type: ignore[arg-type]
     summary, oracle = data.summary, data.oracle
@@ -171,6 +172,16 @@ def oracle_em(
     first = start_at(start, observed, oracle.domain)
     reports, weights = data.distinct("em")
     if likelihood == "odds":
+        if (
+            oracle.dispersion == 0
+            and isinstance(start, str)
+            and start == "uniform"
+            and set(stopping) <= {"gap"}
+        ):
+            exact = _closed_form(data, oracle_likelihood(oracle, reports, weights))
+            told = _told(exact, rule.wanted_gap)
+            del told["updates"]
+            return exact.frequency, {"iterations": 0, **told}
         return iterate(oracle_likelihood(oracle, reports, weights), first, rule)
     if likelihood not in LIKELIHOODS:
         raise InputError(
@@ -186,15 +197,12 @@ def oracle_bayes(
     """Return the estimate of method "bayes" for an oracle: the certified optimum."""
     checked_size("max_updates", max_updates, 1, _MOST)
     rule = Stopping(max_iterations=max_updates, gap=gap)
-    oracle, summary = data.oracle, data.summary
+    oracle = data.oracle
     reports, weights = data.distinct("bayes")
     likelihood = oracle_likelihood(oracle, reports, weights)
     if oracle.dispersion == 0:
-        # Every report supports one value: the counts are all there is to know.
-        counts = oracle.support_counts(summary.tally).astype(np.float64)
-        exact = single_support(counts, oracle.hit, oracle.miss)
-        now = likelihood.update(exact)
-        return exact, _told(Solution(exact, now.gap, now.log_likelihood, 1), gap)
+        exact = _closed_form(data, likelihood)
+        return exact.frequency, _told(exact, gap)
     start = interior_start(data.unbiased)
     found = maximize(likelihood, start, gap=rule.wanted_gap, max_updates=rule.max_iterations)
     return found.frequency, _told(found, gap)
@@ -221,6 +229,18 @@ def channel_em(
     """Return the estimate of method "em" for an explicit channel."""
     first = start_at(start, observed, likelihood.values)
     return iterate(likelihood, first, Stopping(**stopping))  # type: ignore[arg-type]
+
+
+def _closed_form(data: EstimationData, likelihood: Likelihood) -> Solution:
+    """Return the maximum where every report supports one value, without an iteration.
+
+    The counts are all there is to know; one update of the `likelihood` certifies the result.
+    """
+    oracle = data.oracle
+    counts = oracle.support_counts(data.summary.tally).astype(np.float64)
+    exact = single_support(counts, oracle.hit, oracle.miss)
+    now = likelihood.update(exact)
+    return Solution(exact, now.gap, now.log_likelihood, 1)
 
 
 def _told(found: Solution, gap: float) -> Diagnostics:

@@ -129,7 +129,8 @@ class Plan:
         if math.isfinite(ever) and reports > 1 and fresh is not None:
             return (
                 f"{reports:,} reports with fresh noise cost epsilon {fresh.epsilon_total:,.4g}; "
-                f"with permanent noise (PRR) at most {ever:.4g} if the answer does not change."
+                f"with permanent noise (PRR) at most {ever:.4g} if the answer does not change, and "
+                f"{reports * best.epsilon:,.4g} if it changes every time: fewer reports bound that."
             )
         said = self.topic.reason(best, self.options)
         return self._least(best) if said is None else said

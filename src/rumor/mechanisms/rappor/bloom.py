@@ -6,7 +6,7 @@ of cohort c sets bit
 
     mix64(s0 xor mix64(s1 + c * hashes + i)) mod bits
 
-with mix64 the finaliser of SplitMix64 and bits a power of two. SHA-256 runs once for each
+with mix64 the finaliser of SplitMix64. SHA-256 runs once for each
 word, the mixer does the rest. The key is public: it makes the filters of different
 collections unrelated and collisions computed beforehand useless.
 """
@@ -44,8 +44,6 @@ class BloomFilter:
 
     def __post_init__(self) -> None:
         checked_size("bits", self.bits, 2, MAX_BITS)
-        if self.bits & (self.bits - 1):
-            raise InputError(f"bits must be a power of two; got {self.bits}")
         checked_size("hashes", self.hashes, 1, 64)
         checked_size("cohorts", self.cohorts, 1, MAX_COUNTERS)
         if self.bits * self.cohorts > MAX_COUNTERS:
@@ -66,7 +64,7 @@ class BloomFilter:
         """Return the bit that each hash sets, one after the other; bits may coincide."""
         s0, s1 = self.seed(word)
         first = s1 + cohort * self.hashes
-        return [mix64(s0 ^ mix64(first + i)) & (self.bits - 1) for i in range(self.hashes)]
+        return [mix64(s0 ^ mix64(first + i)) % self.bits for i in range(self.hashes)]
 
     def filter(self, word: str, cohort: int) -> bytes:
         """Return the filter as packed bits: bit i is bit i % 8 of byte i // 8."""
@@ -89,8 +87,8 @@ class BloomFilter:
         """Return the bits of many words in every cohort, (n, cohorts * hashes): a candidate map."""
         size = self.cohorts * self.hashes
         out = np.empty((len(seeds), size), dtype=np.uint16)
-        mask = np.uint64(self.bits - 1)
-        loops(out.nbytes).mix_indices(np.ascontiguousarray(seeds), mask, out)
+        seeds = np.ascontiguousarray(seeds)
+        loops(out.nbytes).mix_indices(seeds, np.uint64(self.bits), out)
         return out
 
     def rows(self, seeds: Seeds, cohorts: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -98,4 +96,4 @@ class BloomFilter:
         step = np.arange(self.hashes, dtype=np.uint64)
         first = seeds[:, 1] + cohorts.astype(np.uint64) * np.uint64(self.hashes)
         mixed = mix64_array(seeds[:, :1] ^ mix64_array(first[:, None] + step))
-        return (mixed & np.uint64(self.bits - 1)).astype(np.int64)
+        return (mixed % np.uint64(self.bits)).astype(np.int64)

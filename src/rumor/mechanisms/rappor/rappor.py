@@ -160,13 +160,28 @@ class Rappor(PermanentBits):
         return BasicRappor(domain=labels, f=f, p=p, q=q)
 
     @staticmethod
-    def basic_one_time(*, labels: int | Sequence[str], f: float) -> BasicRappor:
-        """Return basic RAPPOR whose bits are randomised once, by
-        the permanent response, and sent.
+    def basic_one_time(
+        *,
+        labels: int | Sequence[str],
+        f: float | None = None,
+        p: float | None = None,
+        q: float | None = None,
+    ) -> BasicRappor:
+        """Return basic RAPPOR whose bits are randomised once, and sent.
+
+        `f` is the noise of the permanent response, as the paper defines it; `p` and `q` are that of
+        the instantaneous one, as simulations have it (f = 0).
         """
         from rumor.mechanisms.rappor.basic import BasicRappor
 
-        return BasicRappor(domain=labels, f=f, p=0, q=1)
+        if f is not None and p is None and q is None:
+            return BasicRappor(domain=labels, f=f, p=0, q=1)
+        if f in (None, 0) and p is not None and q is not None:
+            return BasicRappor(domain=labels, f=0, p=p, q=q)
+        raise InputError(
+            "basic one-time RAPPOR needs f, or p and q; got "
+            f"f {format_value(f)}, p {format_value(p)} and q {format_value(q)}"
+        )
 
     def parameters(self) -> dict[str, Json]:
         """Return the shape of the filter, its key in hexadecimal, and the thresholds."""
@@ -199,6 +214,7 @@ class Rappor(PermanentBits):
             cls(bits=4, hashes=2, cohorts=3, f=0.5, p=0.25, q=0.75, key=b"laws"),
             cls(bits=4, hashes=3, cohorts=2, f=0.25, p=0, q=1, key=b"laws"),
             cls(bits=8, hashes=2, cohorts=1, f=0, p=0.4, q=0.6, key=b"laws"),
+            cls(bits=5, hashes=2, cohorts=2, f=0.5, p=0.5, q=0.75, key=b"laws"),
         ]
 
     def inputs(self) -> Sequence[object]:

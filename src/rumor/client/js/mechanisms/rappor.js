@@ -14,7 +14,6 @@ export const instantaneous = IRR_KEYS;
 
 export function make(p) {
   const count = checkInteger("bits", p.bits, 2, 1 << 16);
-  if (count & (count - 1)) refuse("bits must be a power of two", count);
   const hashes = checkInteger("hashes", p.hashes, 1, 64);
   const cohorts = checkInteger("cohorts", p.cohorts, 1, (1 << 24) / count);
   if (typeof p.key !== "string" || !/^([0-9a-f]{2})+$/.test(p.key)) refuse("key must be hexadecimal", p.key);
@@ -28,7 +27,7 @@ export function make(p) {
     Math.max(noise.lossTogether(made, more, less), noise.lossTogether(made, less, more));
   const filter = ([s0, s1], cohort) =>
     packBits(count, Array.from({ length: hashes }, (_, i) =>
-      Number(mix64(s0 ^ mix64(s1 + BigInt(cohort * hashes + i))) & BigInt(count - 1))));
+      Number(mix64(s0 ^ mix64(s1 + BigInt(cohort * hashes + i))) % BigInt(count))));
   const join = (cohort, bits) => concat(littleEndian(head, cohort), bits);
   return {
     kind: "text",

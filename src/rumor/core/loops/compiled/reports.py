@@ -562,13 +562,13 @@ def hash_adjoint(a, c, span, mask, w, domain):
 
 
 @_jit
-def mix_indices(seeds, mask, out):
-    """Set out[i, j] = mix64(s0 xor mix64(s1 + j)) & mask, for the seed (s0, s1) of row i."""
+def mix_indices(seeds, bits, out):
+    """Set out[i, j] = mix64(s0 xor mix64(s1 + j)) mod bits, for the seed (s0, s1) of row i."""
     for i in range(seeds.shape[0]):
         s0, s1 = seeds[i, 0], seeds[i, 1]
         row = out[i]
         for j in range(row.size):
-            row[j] = np.uint16(mix64(s0 ^ mix64(s1 + np.uint64(j))) & mask)
+            row[j] = np.uint16(mix64(s0 ^ mix64(s1 + np.uint64(j))) % bits)
 
 
 @_jit

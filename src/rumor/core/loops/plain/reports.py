@@ -213,13 +213,13 @@ def _hash_blocks(
         yield part.start, hashed <= span[part, None]
 
 
-def mix_indices(seeds: U64, mask: np.uint64, out: NDArray[np.uint16]) -> None:
-    """Set out[i, j] = mix64(s0 xor mix64(s1 + j)) & mask, for the seed (s0, s1) of row i."""
+def mix_indices(seeds: U64, bits: np.uint64, out: NDArray[np.uint16]) -> None:
+    """Set out[i, j] = mix64(s0 xor mix64(s1 + j)) mod bits, for the seed (s0, s1) of row i."""
     from rumor.core.mixing import mix64_array
 
     steps: U64 = np.arange(out.shape[1], dtype=np.uint64)
     inner = mix64_array(seeds[:, 1:] + steps)
-    out[:] = mix64_array(seeds[:, :1] ^ inner) & mask
+    out[:] = mix64_array(seeds[:, :1] ^ inner) % bits
 
 
 def pick_cells(
