@@ -300,6 +300,7 @@ def test_how_the_answers_moved(open_page: OpenPage) -> None:
         changes = page.locator("#changes tbody tr")
         assert changes.count() >= 3
         expect(page.locator("#changes")).to_contain_text("adjusted for searching every day")
+        expect(page.locator("#changes")).to_contain_text("If nothing changes, an alarm comes in")
         page.get_by_text("Compare two periods").click()
         page.get_by_role("button", name="Compare").click()
         expect(page.locator("#compared tbody tr")).to_have_count(changes.count())

@@ -78,6 +78,12 @@ def test_it_says_what_python_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert found["changes"][0]["adjusted"] == plain.adjusted[0]
     assert [row["line"] for row in found["estimates"]] == plain.columns()["line"]
     assert found["collection"] == contract.digest
+    watched = rumor.watch(contract.question("q").mechanism, days)
+    assert found["watch"] == watched.summary()
+    assert found["watch"]["finding"] == watched.finding
+    assert [row["from"] for row in found["watch"]["changes"]] == [
+        watched.periods[change.began] for change in watched.changes
+    ]
 
 
 def test_memoised_answers_are_followed_only_of_different_people(

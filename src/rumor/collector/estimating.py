@@ -79,16 +79,22 @@ def trend_data(
     dictionary: Sequence[str] | None,
     spans: Mapping[datetime.date, datetime.date] | None = None,
 ) -> Mapping[str, Any]:
-    """Return the trend over `days` as plain data; memoised answers must be of different people."""
+    """Return the trend over `days` as plain data, with what a weekly watch has found.
+
+    Memoised answers must be of different people.
+    """
     from rumor.analysis.people import require_different
     from rumor.analysis.trend.method import estimate_trend
+    from rumor.analysis.trend.periods import Periods
+    from rumor.analysis.trend.watching import estimate_watch
 
     kind = KINDS[question.kind]
     notes = require_different(question, "days", different_people)
     some = {day: summary for day, summary in days.items() if summary.reports}
     options = kind.collector_options(dictionary)
     found = estimate_trend(kind, some, every=every, options=options, notes=notes, spans=spans)
-    return found.to_dict()
+    watch = estimate_watch(kind, Periods.of(some, "week", spans), options=options)
+    return {**found.to_dict(), "watch": watch.summary()}
 
 
 def _halving(result: Any) -> dict[str, Any]:

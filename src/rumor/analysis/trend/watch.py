@@ -142,6 +142,28 @@ class Watch(Tabular):
             f"stretches of {self.horizon:,} {self.every}s, however often you look."
         )
 
+    def summary(self) -> dict[str, object]:
+        """Return the finding and the promise as plain data, with a row for each change."""
+        rows = [change.index for change in self.changes]
+        columns = self.cells(rows, View(order="given"))
+        changes = [
+            dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
+        ]
+        return {**self._terms(), "changes": changes}
+
+    def _terms(self) -> dict[str, object]:
+        """Return what is promised and what was found, as plain data."""
+        return {
+            "every": self.every,
+            "since": self.periods[0],
+            "horizon": self.horizon,
+            "false_alarms": self.false_alarms,
+            "alarms": len(self.changes),
+            "tested": int(self.tested.sum()),
+            "finding": self.finding,
+            "promise": self.promise,
+        }
+
     @override
     def row_indices(self, view: View) -> list[int]:
         order = list(range(len(self.values)))
@@ -188,16 +210,7 @@ class Watch(Tabular):
             "periods": list(self.periods),
             "counts": list(self.counts),
             "looks": "any",
-            "watch": {
-                "every": self.every,
-                "since": self.periods[0],
-                "horizon": self.horizon,
-                "false_alarms": self.false_alarms,
-                "alarms": len(self.changes),
-                "tested": int(self.tested.sum()),
-                "finding": self.finding,
-                "promise": self.promise,
-            },
+            "watch": self._terms(),
             "notes": list(self.notes),
         }
 

@@ -267,6 +267,7 @@ def _trends() -> dict[str, Any]:
         reports={"type": "integer"},
         periods={"type": "array", "items": {"type": "string", "format": "date"}},
         changes={**_ROWS, "description": "For each value its largest change."},
+        watch={"type": "object", "description": "What a weekly watch found, at any look."},
         estimates={**_ROWS, "description": "A row for each period and value."},
     )
     summary = "How the answers to a question moved from day to day."

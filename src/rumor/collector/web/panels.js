@@ -98,6 +98,15 @@ export function table(question, estimate) {
 // The most lines of a chart that can be distinguished.
 const LINES = 6;
 
+/** Show what a weekly watch has found, however often the page is read: each change, and the promise. */
+function watched({ finding, promise, changes }) {
+  const told = ({ quantity, value, from, before, after, low, high }) => {
+    const show = (number) => (["share", "up to"].includes(quantity) ? share(number, 1) : plain(number, 4));
+    return h("li", {}, h("strong", { dir: "auto" }, String(value)), ` from ${show(before)} to ${show(after)} since ${from}; the difference is ${show(low)} to ${show(high)} (95%).`);
+  };
+  return [h("p", changes.length ? { class: "notice" } : {}, finding), changes.length && h("ul", {}, changes.map(told)), h("p", { class: "soft" }, promise)].filter(Boolean);
+}
+
 /** Return the trend's lines, of the values with the smallest p-values, and the table of all changes. */
 export function movement(found) {
   const sure = [...found.changes].sort((one, other) => one.p_value - other.p_value);
@@ -112,8 +121,8 @@ export function movement(found) {
       h("tbody", {}, sure.map((change) => h("tr", {},
         h("th", { scope: "row", dir: "auto" }, String(change.value)),
         [show(change)(change.before), show(change)(change.after), change.from, plain(change.p_value, 2), plain(change.adjusted, 2)].map((cell) => h("td", {}, cell)))))));
-  const explained = "The largest change of each value. Its p-value is adjusted for searching every day; the last column is also adjusted for searching every value.";
-  return { rows, isShare, parts: [table, h("p", { class: "soft" }, explained), ...found.notes.map((note) => h("p", { class: "soft" }, sentence(note)))] };
+  const explained = "The largest change of each value, for who looks once. Its p-value is adjusted for searching every day; the last column is also adjusted for searching every value.";
+  return { rows, isShare, parts: [...watched(found.watch), table, h("p", { class: "soft" }, explained), ...found.notes.map((note) => h("p", { class: "soft" }, sentence(note)))] };
 }
 
 /** Show the differences between two periods as a table, with the omnibus test. */
