@@ -58,7 +58,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         "--earlier",
         "--share",
     ),
-    "compare": ("--against", "--other"),
+    "compare": ("--against", "--other", "--watch", "--users"),
     "combine": ("--chosen",),
     "trend": ("--every", "--watch", "--horizon", "--false-alarms"),
     "regress": ("--reference",),

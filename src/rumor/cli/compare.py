@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from rumor.cli.analyst_options import CountingOptions, DifferentPeople, OutputFiles
 from rumor.cli.estimate import IntervalOptions
-from rumor.cli.options import CollectionFile, QuestionId, argument, opt
+from rumor.cli.options import CollectionFile, QuestionId, argument, opt, opt_count
+from rumor.core.errors import InputError
+from rumor.core.exact import PLANNED
 
 A = Annotated[str, argument("A", "A reports file, a folder of them, or a saved summary.")]
 B = Annotated[str | None, argument("B", "The other reports; differences are B minus A.")]
@@ -32,6 +34,30 @@ class ComparedGroups:
     different_people: DifferentPeople = False
 
 
+@dataclass(frozen=True)
+class WatchedComparison:
+    """Options of a comparison that is read again and again."""
+
+    watch: bool = opt(
+        "--watch",
+        "Intervals and p-values that hold at all looks together, however often reports are read.",
+        default=False,
+    )
+    users: int | None = opt_count(
+        "--users N",
+        f"With --watch: the number of reports in both groups at which intervals are shortest, "
+        f"fixed before the first look (default: {PLANNED:,}).",
+        min=1,
+    )
+
+    def fields(self) -> dict[str, Any]:
+        """Return the fields of a View that are said here."""
+        if self.users is not None and not self.watch:
+            raise InputError("--users is for --watch; got it for one look")
+        found = {"looks": "any"} if self.watch else {}
+        return found if self.users is None else {**found, "users": self.users}
+
+
 def compare(
     collection: CollectionFile,
     one: A,
@@ -41,12 +67,14 @@ def compare(
     groups: ComparedGroups,
     counted: CountingOptions,
     shown: IntervalOptions,
+    watched: WatchedComparison,
     written: OutputFiles,
 ) -> None:
     """Compare groups, days or files.
 
     Differences are of unbiased estimates, with intervals and tests. Each row has a p-value of its
-    own and one among all rows (Holm); each pair has a test of whether it differs in anything.
+    own and one among all rows (Holm); each pair has a test of whether it differs in anything. All
+    are valid for one look; with --watch, run the command whenever reports come in.
 
     \b
     Example:
@@ -54,11 +82,12 @@ def compare(
       rumor compare examples/browser.toml reports/ --by country --against DE
       rumor compare examples/browser.toml reports/ --period 2026-03-01..2026-03-07 \\
         --period 2026-03-08..2026-03-14
+      rumor compare examples/browser.toml reports/ --by version --watch --users 50000
     """
     from rumor.analysis.compare.method import compare_reports, read_period
     from rumor.results.view import View
 
-    view = View(*vars(shown).values())
+    view = View(*vars(shown).values(), **watched.fields())
     written.check(collection, one, another, groups.other)
     periods = [read_period(text) for text in groups.period or ()]
     with counted.counting() as counting:

@@ -509,6 +509,7 @@ class PrivKVM(_PairMechanism):
         """The rates of round 1; later rounds do not tell f and s apart."""
         if self.round != 1:
             raise InputError(
-                f"frequencies are learned from round 1 of PrivKVM; got round {self.round}"
+                f"frequencies are learned from round 1 of PrivKVM; got round {self.round} "
+                "(rumor estimate --earlier takes the rounds before)"
             )
         return super().rates

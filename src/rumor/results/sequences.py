@@ -39,6 +39,7 @@ from rumor.core.exact import PLANNED
 from rumor.core.extras import import_optional
 from rumor.core.reports import Mask
 from rumor.core.types import Vector
+from rumor.core.typing import override
 
 LookName = Literal["one", "any"]
 LOOKS: tuple[LookName, ...] = ("one", "any")
@@ -75,6 +76,10 @@ class OneLook:
         """
         return success_ends(counts, trials, lower, upper)
 
+    def p_values(self, p_values: Vector) -> Vector:
+        """Return what two-sided `p_values` of this look are at the looks that it stands for."""
+        return p_values
+
 
 @dataclass(frozen=True)
 class AnyLook(OneLook):
@@ -92,6 +97,15 @@ class AnyLook(OneLook):
         known = _BEST * self.reports / self.planned
         square = 2 * (1 + 1 / known) * math.log(math.sqrt(known + 1) / (2 * tail))
         return min(math.sqrt(square), _FURTHEST)
+
+    @override
+    def p_values(self, p_values: Vector) -> Vector:
+        """Return the chances of ever reaching two-sided `p_values` as small as these, at most."""
+        special = import_optional("scipy.special", "a p-value for any look")
+        known = _BEST * self.reports / self.planned
+        z = special.ndtri(np.clip(p_values, _SMALLEST, 1.0) / 2)
+        evidence = z * z * (known / (1 + known)) / 2 - math.log1p(known) / 2
+        return np.asarray(np.exp(-np.maximum(evidence, 0.0)))
 
     def success_ends(
         self, counts: Vector, trials: Vector, lower: Vector, upper: Vector

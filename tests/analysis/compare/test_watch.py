@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import datetime
 import io
 import json
@@ -11,12 +12,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import special
 
 import rumor
 from rumor.cli import main
 from rumor.core.errors import InputError
 from rumor.core.reports import Reports
 from rumor.kinds import KINDS, NAMES
+from rumor.results.sequences import ONE_LOOK, AnyLook
 from rumor.results.view import View
 from tests.analysis.test_comparing import memoised
 from tests.flow import home_pages, made_reports, write_days, write_toml
@@ -64,10 +67,10 @@ def test_a_change_is_found_dated_and_measured() -> None:
     before = rumor.watch(mechanism, dict(list(days.items())[:first]))
     assert 1 not in [change.index for change in before.changes]
     # What comes back later has been an alarm, with its size up to then.
-    back = {0: STILL, 12: MOVED, 20: STILL}
-    again = rumor.watch(*weeks_of(back, 40))
-    assert again.changes[0].began == 12
-    assert again.changes[0].look <= 22
+    back = {0: STILL, 12: [0.2, 0.4, 0.2, 0.1, 0.1], 16: STILL}
+    again = rumor.watch(*weeks_of(back, 45))
+    assert {change.index for change in again.changes} == {0, 1}
+    assert all(change.began == 12 and change.look <= 17 for change in again.changes)
 
 
 def test_what_it_says(tmp_path: Path) -> None:
@@ -249,3 +252,72 @@ def test_days_must_be_of_different_people(tmp_path: Path) -> None:
     assert main([*line, "--different-people"]) == 0
     with pytest.raises(InputError, match="a watch needs reports; got none"):
         rumor.watch(asked.mechanism, {})
+
+
+def test_a_comparison_is_valid_at_any_look() -> None:
+    """Looks while two groups grow: the p-values of one look are small at some of them too often."""
+    rng, people = np.random.default_rng(8), np.arange(50, 2050, 50)
+    steps = rng.normal(size=(people.size, 1000)) * np.sqrt(50)
+    z = np.cumsum(steps, axis=0) / np.sqrt(people)[:, None]
+    one = 2 * special.ndtr(-np.abs(z))
+    any_ = np.array(
+        [AnyLook(int(n), 1000).p_values(row) for n, row in zip(people, one, strict=True)]
+    )
+    assert (one <= 0.05).any(axis=0).mean() > 0.25
+    assert (any_ <= 0.05).any(axis=0).mean() <= 0.05 + 4 * np.sqrt(0.05 * 0.95 / 1000)
+    # The p-value is the tail at which the interval ends at no difference.
+    look = AnyLook(700, 1000)
+    for p_value in (0.01, 1e-6):
+        (found,) = look.p_values(np.array([p_value]))
+        assert look.quantile(found / 2) == pytest.approx(-special.ndtri(p_value / 2))
+    np.testing.assert_array_equal(ONE_LOOK.p_values(one), one)
+
+
+def test_a_watched_comparison() -> None:
+    mechanism = rumor.SubsetSelection(domain=5, epsilon=2.0)
+    rng = np.random.default_rng(2)
+    groups = {
+        name: mechanism.privatize(rng.choice(5, 3000, p=law), random=rumor.Seeded(seed))
+        for seed, (name, law) in enumerate({"a": STILL, "b": MOVED}.items())
+    }
+    found = rumor.compare(mechanism, groups)
+    one, every = found.to_dict(), found.to_dict(looks="any", users=6000)
+    assert (one["looks"], every["looks"]) == ("one", "any")
+    rows = zip(one["estimates"], every["estimates"], strict=True)  # type: ignore[call-overload]
+    for now, ever in rows:
+        assert ever["difference"] == now["difference"]
+        assert ever["p_value"] > now["p_value"]
+        assert 1.4 < (ever["high"] - ever["low"]) / (now["high"] - now["low"]) < 1.7
+    assert [ever["adjusted"] < 0.05 for ever in every["estimates"]] == [True, True, *[False] * 3]  # type: ignore[attr-defined]
+    assert every["tests"] == [{"first": "a", "second": "b", "test": None}]
+    assert "omnibus test" in found.table()
+    text = found.table(looks="any")
+    assert "omnibus test" not in text
+    assert "intervals and p-values are valid at any look" in text
+    assert "intervals and p-values are valid for one look" in found.table()
+    # A small group beside a large one tells as much as two small ones.
+    pair = found.pairs[0]
+    unlike = dataclasses.replace(found, groups={"a": 10**9, "b": 3000})
+    view = View(looks="any")
+    assert unlike._pair_look(pair, view) == AnyLook(12_000)
+    assert found._pair_look(pair, view) == AnyLook(6000)
+    people = rumor.compare(mechanism, groups, of="people")
+    with pytest.raises(InputError, match="valid for one look"):
+        people.table(looks="any")
+
+
+def test_the_command_of_a_watched_comparison(work: Path, capsys: Outputs) -> None:
+    days = ["--period", "2026-03-02..2026-03-11", "--period", "2026-03-12.."]
+    line = ["compare", "collection.toml", "r.parquet", "-q", "homepage", *days]
+    assert main([*line, "--watch", "--users", "8000", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["looks"] == "any"
+    assert told["estimates"][0]["adjusted"] < 0.001
+    assert main([*line, "--watch"]) == 0
+    assert "valid at any look" in capsys.readouterr().out
+    for more, sentence in (
+        (["--users", "8000"], "--users is for --watch; got it for one look"),
+        (["--watch", "--of", "people"], 'of the "population" only'),
+    ):
+        assert main([*line, *more]) == 2
+        assert sentence in capsys.readouterr().err

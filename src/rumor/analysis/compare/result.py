@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol, Unpack
+from typing import TYPE_CHECKING, ClassVar, Protocol, Unpack
 
 import numpy as np
 
-from rumor.core.exact import CONFIDENCE
+from rumor.core.errors import InputError
+from rumor.core.exact import CONFIDENCE, PLANNED
 from rumor.core.plain_text import (
     aligned,
     decimals_for,
@@ -26,8 +27,10 @@ from rumor.core.plain_text import (
 from rumor.core.types import Vector
 from rumor.core.typing import override
 from rumor.estimators.groups import OmnibusTest
-from rumor.results.intervals import Bounds, critical_value
+from rumor.estimators.multiple_testing import holm
+from rumor.results.intervals import Bounds, each_outside
 from rumor.results.rows import TARGETS, VALID_FOR, Column, Tabular, all_or_each, finite
+from rumor.results.sequences import OneLook
 from rumor.results.view import ROWS_SHOWN, View, ViewOptions
 
 if TYPE_CHECKING:
@@ -71,6 +74,8 @@ class Pair:
 class Comparison(Tabular):
     """The differences between groups of different people."""
 
+    ANY_LOOK: ClassVar[bool] = True
+
     values: Sequence[str] | Sequence[int]
     quantities: Sequence[str]
     pairs: Sequence[Pair]
@@ -105,12 +110,49 @@ class Comparison(Tabular):
         return np.concatenate([getattr(pair, name) for pair in self.pairs])
 
     def interval(
-        self, level: float = CONFIDENCE, *, of: str | None = None, simultaneous: bool = False
+        self,
+        level: float = CONFIDENCE,
+        *,
+        of: str | None = None,
+        simultaneous: bool = False,
+        looks: str = "one",
+        users: int = PLANNED,
     ) -> Bounds:
-        """Return the ends for every row, each for itself or all at once."""
-        z = critical_value(level, self._size if simultaneous else 1)
-        ends = [pair.intervals.bounds(z) for pair in self.pairs]
+        """Return the ends for every row, each for itself or all at once.
+
+        They are for "one" of the `looks` at the reports, or hold at "any" look, where they are
+        shortest once `users` have reported in all groups.
+        """
+        view = View(level, looks=looks, users=users)
+        outside = each_outside(level, self._size if simultaneous else 1)
+        ends = [
+            pair.intervals.bounds(self._pair_look(pair, view).quantile(outside / 2))
+            for pair in self.pairs
+        ]
         return np.concatenate([e[0] for e in ends]), np.concatenate([e[1] for e in ends])
+
+    @override
+    def look(self, view: View) -> OneLook:
+        if view.looks != "one" and self.of != "population":
+            raise InputError(
+                'looks must be "one" here: intervals for these respondents are valid for one look; '
+                f'got "{view.looks}"'
+            )
+        return super().look(view)
+
+    def _pair_look(self, pair: Pair, view: View) -> OneLook:
+        """Return the look at a pair: groups of unlike sizes tell as much as fewer people do."""
+        first, second = (max(self.groups[name], 1) for name in (pair.first, pair.second))
+        return view.look(max(1, round(4 / (1 / first + 1 / second))))
+
+    def tests(self, view: View) -> tuple[Vector, Vector]:
+        """Return the p-values of all rows and Holm's, for the looks of a `view`."""
+        if self.look(view).name == "one":
+            return self.p_value, self.adjusted
+        known = np.concatenate(
+            [self._pair_look(pair, view).p_values(pair.p_value) for pair in self.pairs]
+        )
+        return known, holm(known)
 
     @property
     def _size(self) -> int:
@@ -130,6 +172,7 @@ class Comparison(Tabular):
     def cells(self, rows: Sequence[int], view: View) -> dict[str, Column]:
         places = np.asarray(rows, dtype=np.intp)
         low, high = (ends[places] for ends in self._ends(places.size, view))
+        p_value, adjusted = self.tests(view)
         each = len(self.values)
         of_pair = [self.pairs[i // each] for i in rows]
         return {
@@ -147,8 +190,8 @@ class Comparison(Tabular):
             "low": finite(low),
             "high": finite(high),
             "stderr": finite(self.stderr[places]),
-            "p_value": finite(self.p_value[places]),
-            "adjusted": finite(self.adjusted[places]),
+            "p_value": finite(p_value[places]),
+            "adjusted": finite(adjusted[places]),
         }
 
     def _ends(self, shown: int, view: View) -> Bounds:
@@ -157,9 +200,10 @@ class Comparison(Tabular):
         Of m rows the first r are covered at the level when each misses r/m as often (Benjamini and
         Yekutieli 2005).
         """
-        if view.simultaneous or not view.chosen or not shown:
-            return self.interval(view.level, simultaneous=view.simultaneous)
-        return self.interval(1 - (1 - view.level) * shown / self._size)
+        all_at_once, level = view.simultaneous, view.level
+        if not all_at_once and view.chosen and shown:
+            level = 1 - (1 - view.level) * shown / self._size
+        return self.interval(level, simultaneous=all_at_once, looks=view.looks, users=view.users)
 
     @override
     def coverage_sentence(self, view: View) -> str:
@@ -176,7 +220,7 @@ class Comparison(Tabular):
         tests: list[dict[str, object]] = []
         for pair in self.pairs:
             names = {"first": pair.first, "second": pair.second}
-            if pair.overall is None:
+            if pair.overall is None or view.looks != "one":
                 tests.append({**names, "test": None})
                 continue
             one = pair.overall
@@ -196,10 +240,10 @@ class Comparison(Tabular):
             blocks.append(self._block(pair, columns, mine, seen))
         facts = [
             f"{self.reports:,} reports, epsilon at most {self.epsilon:.4g} per report; "
-            f"unbiased estimates; confidence intervals for {TARGETS[self.of]}, "
-            f"{VALID_FOR[seen.looks]}",
+            f"unbiased estimates; confidence intervals for {TARGETS[self.of]}",
             self.coverage_sentence(seen),
             f"Holm: p-value adjusted for {self._size:,} rows",
+            f"intervals and p-values are {VALID_FOR[seen.looks]}",
             *(wrapped(note) for note in self.notes),
         ]
         return "\n\n".join([*blocks, "\n".join(facts)])
@@ -238,7 +282,7 @@ class Comparison(Tabular):
             )
         lines.append(aligned(head, body, left=(0, 1)))
         lines += rows_left_out(len(self.values) - len(mine), "less significant value")
-        if pair.overall is not None:
+        if pair.overall is not None and view.looks == "one":
             found = pair.overall
             among = ""
             if len(self.pairs) > 1 and pair.overall_adjusted is not None:

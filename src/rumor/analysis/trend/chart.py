@@ -89,7 +89,7 @@ def _panels(
         layer=[
             *behind,
             base.mark_point(color="#888", filled=True, size=14, opacity=0.7).encode(
-                y=alt.Y("estimate:Q", title=None)
+                y="estimate:Q" if behind else alt.Y("estimate:Q", title=None)
             ),
             base.mark_line(color=LINE).encode(y="line:Q"),
             base.transform_filter("datum.changed != null")

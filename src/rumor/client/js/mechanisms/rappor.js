@@ -15,7 +15,7 @@ export const instantaneous = IRR_KEYS;
 export function make(p) {
   const count = checkInteger("bits", p.bits, 2, 1 << 16);
   const hashes = checkInteger("hashes", p.hashes, 1, 64);
-  const cohorts = checkInteger("cohorts", p.cohorts, 1, (1 << 24) / count);
+  const cohorts = checkInteger("cohorts", p.cohorts, 1, Math.floor((1 << 24) / count));
   if (typeof p.key !== "string" || !/^([0-9a-f]{2})+$/.test(p.key)) refuse("key must be hexadecimal", p.key);
   const key = fromHex(p.key);
   const noise = twoStage(p, count);
