@@ -20,7 +20,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("Rumor needs Python 3.11 or newer; this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
 	@echo "installing Rumor into .venv (a minute or two the first time)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	@$(BIN)/python -m pip --version > /dev/null 2>&1 || $(BIN)/python -m ensurepip > /dev/null
+	@test -x $(BIN)/pip || $(BIN)/python -m ensurepip --default-pip > /dev/null
 	@PIP_CONSTRAINT=constraints.txt $(BIN)/python $(PIP) --editable '.[dev]'
 	@touch $@
 

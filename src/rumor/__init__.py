@@ -17,7 +17,9 @@ _HOMES = {
     "Collection": "rumor.contract.collection",
     "Combined": "rumor.analysis.combine.result",
     "Comparison": "rumor.analysis.compare.result",
+    "DayColumn": "rumor.core.day_columns",
     "Estimate": "rumor.results.estimate",
+    "GroupedEstimates": "rumor.results.grouped",
     "HadamardResponse": "rumor.mechanisms",
     "Harmony": "rumor.mechanisms",
     "InputError": "rumor.core.errors",
@@ -34,6 +36,7 @@ _HOMES = {
     "OpenWords": "rumor.mechanisms",
     "OrderedEstimate": "rumor.kinds.ordered.result",
     "PckvGrr": "rumor.mechanisms",
+    "PersonRule": "rumor.contract.person_rows",
     "Piecewise": "rumor.mechanisms",
     "PrivKV": "rumor.mechanisms",
     "PrivKVM": "rumor.mechanisms",
@@ -43,6 +46,7 @@ _HOMES = {
     "Regression": "rumor.analysis.regress.result",
     "Respondent": "rumor.client.respondent",
     "Seeded": "rumor.core.randomness",
+    "Service": "rumor.collector.service",
     "SetBlock": "rumor.mechanisms",
     "SetEstimate": "rumor.kinds.set.result",
     "SetSelect": "rumor.mechanisms",
@@ -66,6 +70,7 @@ _HOMES = {
     "merge": "rumor.mechanisms.summary",
     "next_round": "rumor.privacy.rounds",
     "post_stratify": "rumor.analysis.combine.method",
+    "privatize": "rumor.contract.table_reports",
     "regress": "rumor.analysis.regress.method",
     "trend": "rumor.analysis.trend.method",
     "watch": "rumor.analysis.trend.watching",
@@ -94,7 +99,11 @@ if TYPE_CHECKING:
     from rumor.analysis.trend.watching import watch as watch
     from rumor.client.client import Client as Client
     from rumor.client.respondent import Respondent as Respondent
+    from rumor.collector.service import Service as Service
     from rumor.contract.collection import Collection as Collection
+    from rumor.contract.person_rows import PersonRule as PersonRule
+    from rumor.contract.table_reports import privatize as privatize
+    from rumor.core.day_columns import DayColumn as DayColumn
     from rumor.core.errors import InputError as InputError
     from rumor.core.randomness import Keyed as Keyed
     from rumor.core.randomness import Seeded as Seeded
@@ -134,6 +143,7 @@ if TYPE_CHECKING:
     from rumor.mechanisms.summary import merge as merge
     from rumor.privacy.rounds import next_round as next_round
     from rumor.results.estimate import Estimate as Estimate
+    from rumor.results.grouped import GroupedEstimates as GroupedEstimates
     from rumor.results.view import View as View
 
 

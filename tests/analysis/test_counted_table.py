@@ -7,6 +7,7 @@ import datetime
 import json
 import os
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +96,7 @@ def test_counts_of_support_say_all(id: str, capsys: pytest.CaptureFixture[str]) 
     made = summary_of_counts(
         everything(), everything().question(id), AnswerTable.open("counts.csv")
     )
-    assert made == ours
+    assert made == replace(ours, some_ids=())  # counts have no ids
     theirs = estimated("counts.csv", "--counts", "-q", id, capsys=capsys)
     assert theirs == estimated("r.parquet", capsys=capsys)
 

@@ -378,7 +378,7 @@ def _advancing(held: Collaborators) -> None:
 
 
 def _adding_up(held: Collaborators) -> None:
-    held.stand("rumor.mechanisms.summary:Summary.load")
+    held.stand("rumor.mechanisms.summary:Summary.load", some_ids=())
     known = {"reports": 12, "contract": "c", "question": "q"}
     held.stand("rumor.mechanisms.summary:merge", **known)
 
@@ -477,6 +477,8 @@ SCENES: dict[str, Scene] = {
             "--contact": "us@example.org",
             "--users": "777",
             "--epsilon": "0.5",
+            "--reports": "4",
+            "--only": "country",
             "--json": "",
         },
         _drafting,

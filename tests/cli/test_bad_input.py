@@ -333,7 +333,7 @@ def test_the_real_command_prints_labels_on_any_terminal(work: Path) -> None:
     assert "search, ?????, nothing" in done.stdout
 
 
-def test_an_interrupt_is_quiet_and_leaves_nothing(work: Path) -> None:
+def test_an_interrupt_leaves_nothing_and_says_so(work: Path) -> None:
     code = (
         "import sys, os, signal\n"
         "import rumor.contract.privatize as p\n"
@@ -349,7 +349,7 @@ def test_an_interrupt_is_quiet_and_leaves_nothing(work: Path) -> None:
     start = time.monotonic()
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 128 + signal.SIGINT
-    assert (done.stdout, done.stderr) == ("", "")
+    assert (done.stdout, done.stderr) == ("", "rumor: stopped: no reports were written\n")
     assert time.monotonic() - start < 25
     assert sorted(p.name for p in work.iterdir()) == ["answers.csv", "collection.toml", "r.parquet"]
 

@@ -88,7 +88,7 @@ def test_from_the_columns_of_a_table(capsys: Outputs) -> None:
     columns = {
         "Smokes?": ["yes", "no", "yes"] * 20,
         "smokes": ["yes"] * 60,
-        "Hours_slept": [6.25, 7.5, 8.75] * 20,
+        "Hours_slept": [6.25 + i % 11 * 0.25 for i in range(60)],
         "rating": [1, 2, 5] * 20,
         "member": [0, 1, 1] * 20,
         "Wort": words,

@@ -274,10 +274,38 @@ def test_what_fails_is_not_charged_and_what_is_stopped_is(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(module, "privatize_table", look)
-    run(capsys, "t.csv", "-o", "2.parquet", "--person", "user_id", "--cap", "2")
+    code, said = run(capsys, "t.csv", "-o", "2.parquet", "--person", "user_id", "--cap", "2")
+    assert code == 130
+    assert said == "rumor: stopped: no reports were written, and nobody is charged in the ledger"
     # Three people with one report each, who may make two more, and a fourth.
     assert charged == [3 + 3 * 2 + 2]
     assert Path("app.people").read_bytes() == before
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_what_another_run_charges_meanwhile_stays(
+    fails: bool, capsys: Outputs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import rumor.contract.privatize as module
+
+    write_events([("ann", "2026-03-02", "DE", "a", "1"), ("eve", "2026-03-02", "DE", "b", "1")])
+    Path("other.csv").write_text("user_id,page\nann,a\nzoe,b\n")
+    real = module.privatize_table
+
+    def meanwhile(*given: Any, **rest: Any) -> int:
+        monkeypatch.setattr(module, "privatize_table", real)
+        line = "privatize c.toml other.csv -o other.parquet --person user_id"
+        assert main(line.split()) == 0
+        if fails:
+            raise KeyboardInterrupt
+        return real(*given, **rest)
+
+    monkeypatch.setattr(module, "privatize_table", meanwhile)
+    code, _ = run(capsys, "t.csv", "-o", "r.parquet", "--person", "user_id", "--cap", "2")
+    assert code == (130 if fails else 0)
+    counts = pq.read_table("app.people").column(1).to_pylist()
+    # ann in both runs, eve in the first and zoe in the second.
+    assert sorted(counts) == ([0, 1, 1] if fails else [1, 1, 2])
 
 
 def test_simulated_reports_leave_no_ledger(capsys: Outputs) -> None:
@@ -321,6 +349,24 @@ def test_a_bad_answer_is_found_where_it_is(capsys: Outputs) -> None:
         code, said = run(capsys, "t.csv", "-o", "r.parquet", "--person", "user_id", "--each", each)
         assert code == 2
         assert f"column 'page', row {row}:" in said
+
+
+def test_tables_without_rows_of_people_are_refused(capsys: Outputs) -> None:
+    write_events([])
+    code, said = run(capsys, "t.csv", "-o", "r.parquet", "--person", "user_id")
+    assert (code, "must hold at least one answer; got none" in said) == (2, True)
+    keyed = '[[questions]]\nid = "k"\nkind = "keyvalue"\nkeys = ["m", "n"]\nlow = 0\nhigh = 1\n'
+    Path("c.toml").write_text(f"{HEAD}{keyed}epsilon = 2\n")
+    Path("t.csv").write_text("person,key,value\nann,m,1\nann,n,0.5\n")
+    code, said = run(capsys, "t.csv", "-o", "r.parquet", "--person", "person")
+    assert (code, "say whose each row is already" in said) == (2, True)
+    Path("t.csv").write_text("user,m,n\nann,1,\nann,,0.5\nbob,0.2,0.3\n")
+    code, said = run(capsys, "t.csv", "-o", "r.parquet", "--person", "user")
+    assert (code, "2 reports" in said) == (0, True)
+    more = ["-o", "2.parquet", "--person", "user", "--ledger", "other", "--each", "most"]
+    code, said = run(capsys, "t.csv", *more)
+    assert (code, "needs the answers in one column" in said) == (2, True)
+    assert not Path("other").exists()
 
 
 @pytest.mark.parametrize(
@@ -414,3 +460,34 @@ def test_groups_of_the_contract_are_those_of_the_chosen_row(capsys: Outputs) -> 
         command = ["t.csv", "-o", f"{each}.parquet", "--person", "user_id", "--each", each]
         assert run(capsys, *command, "--day-column", "time")[0] == 0
         assert rows(f"{each}.parquet") == wanted
+
+
+def test_events_become_estimates_of_weeks_and_countries_in_four_commands(capsys: Outputs) -> None:
+    """200,000 events of 20,000 people over three weeks, against a count in plain Python."""
+    chance, people = random.Random(5), 20_000
+    country = {f"u{n}": chance.choice(["DE", "FR", "FR"]) for n in range(people)}
+    weeks: dict[tuple[str, str], set[str]] = defaultdict(set)
+    lines = ["user_id,time,country,page"]
+    for _ in range(200_000):
+        user, day = f"u{chance.randrange(people)}", chance.randrange(21)
+        week = datetime.date(2026, 3, 2) + datetime.timedelta(days=day - day % 7)
+        weeks[str(week), country[user]].add(user)
+        page = chance.choice("aab")
+        lines.append(f"{user},2026-03-{day + 2:02}T10:00:00Z,{country[user]},{page}")
+    Path("events.csv").write_text("\n".join(lines) + "\n")
+    start = ["init", "app.toml", "--from", "events.csv", "--only", "page", "--reports", "3"]
+    assert main(start) == 0
+    assert "each 3 times, spends epsilon 3" in capsys.readouterr().out
+    make = ["privatize", "app.toml", "events.csv", "-o", "r.parquet", "--keep", "country", "--json"]
+    by_week = ["--person", "user_id", "--day-column", "time", "--every", "week", "--cap", "3"]
+    assert main([*make, *by_week]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["reports"] == sum(map(len, weeks.values()))
+    assert facts["people"]["people"] == len(set().union(*weeks.values()))
+    assert facts["people"]["epsilon_most"] == round_up(3 * Fraction(facts["epsilon"]))
+    assert main(["estimate", "app.toml", "r.parquet", "--by", "week,country", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["strata"]
+    assert {one["stratum"]: one["reports"] for one in found} == {
+        ", ".join(key): len(users) for key, users in weeks.items()
+    }
+    assert main(["trend", "app.toml", "r.parquet", "--every", "week"]) == 0

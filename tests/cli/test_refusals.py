@@ -15,6 +15,7 @@ import shlex
 import shutil
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -58,6 +59,15 @@ REFUSED = {
     f"estimate {PAIR} --from yesterday": "--from must be a day written YYYY-MM-DD; got 'yesterday'",
     f"estimate {PAIR} --to 2026-13-01": "--to must be a day written YYYY-MM-DD",
     "privatize collection.toml answers.csv -o x.parquet --day 2999-01-01": "not lie in the future",
+    "init new.toml --only homepage": "--only names columns of a table (--from TABLE); got it alone",
+    "merge x.rumor one.rumor two.rumor": "'one.rumor' and 'two.rumor' count some of the same",
+    "privatize collection.toml answers.csv -o x.parquet --cap 2": "tables with --person COLUMN",
+    "privatize collection.toml answers.csv -o x.parquet --person country --every week": "--cap N",
+    "privatize collection.toml answers.csv -o x.parquet --time-zone UTC": "of --day-column; got it",
+    "privatize collection.toml answers.csv -o x.parquet --day 2026-01-02 --day-column country": (
+        "say --day or --day-column; got both"
+    ),
+    "privatize parts.toml answers.csv -o x.parquet -c a=country -c a=homepage": "once for a part;",
     f"estimate {PAIR} --csv reports.parquet": "--csv must not replace what is read",
     f"estimate {PAIR} --save-summary reports.parquet": "--save-summary must not replace what is",
     "init x.txt --from answers.csv": "is written to a .toml file; got 'x.txt'",
@@ -82,6 +92,7 @@ REFUSED = {
     "invite invited.json -o new --print words.txt --answer-url http://a": "'words.txt' exists",
     "invite invited.json -o new --print p.html": "--print and --answer-url go together",
     "invite invited.json -o new --answer-url http://a": "--print and --answer-url go together",
+    "invite invited.json -o new --print p.html --answer-url ftp://a": "must be http(s)://HOST/answer",
     "invite open.json -o new": "'A test' is open to anybody",
     "invite blind.json -o new": "has an issuer, who makes them (rumor issue invite)",
     "issue nothing blind.json": "an action must be one of keys, invite, serve; got 'nothing'",
@@ -156,6 +167,14 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "empty.txt").write_text("\n \n")
     (folder / "taken-medicine.parquet").write_text("taken")
     shutil.copy(folder / "words.txt", folder / "a.rumor")
+    coin = rumor.RandomizedResponse(domain=2, epsilon=1.0)
+    for name in ("one", "two"):
+        counted = rumor.Summary.from_counts(coin, [1, 0], 1)
+        replace(counted, some_ids=("0123456789abcdef",)).save(folder / f"{name}.rumor")
+    parts = ", ".join(f'{{id = "{id}", labels = ["x", "y"]}}' for id in "ab")
+    head = 'name = "P"\nseries = "p"\ncontact = "nobody"\n'
+    joint = f'[[questions]]\nid = "both"\nkind = "joint"\nepsilon = 1\nparts = [{parts}]\n'
+    (folder / "parts.toml").write_text(head + joint)
     return folder
 
 
@@ -229,4 +248,4 @@ def test_every_refusal_is_made_and_writes_nothing(template: Path, tmp_path: Path
         place for place, form in sentences() if not any(re.search(form, one) for one in said)
     ]
     # Said at the keyboard alone, where the person is asked again.
-    assert [place.partition(":")[0] for place in missing] == ["init.py"]
+    assert [place.partition(":")[0] for place in missing] == ["init.py", "init.py"]

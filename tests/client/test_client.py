@@ -17,9 +17,9 @@ import pytest
 
 import rumor
 from rumor.client.ledger import Ledger
-from rumor.client.secret import open_secret, read_secret
 from rumor.contract.collection import Collection, Question
 from rumor.core.errors import InputError
+from rumor.core.secret import open_secret, read_secret
 from rumor.mechanisms import BasicRappor, Mechanism, RandomizedResponse, Rappor
 
 WORD = "a very sensitive wörd"

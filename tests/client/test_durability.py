@@ -18,10 +18,10 @@ import pytest
 
 import rumor
 from rumor.client.ledger import Ledger
-from rumor.client.secret import open_secret, replace_secret
 from rumor.collector.store.dialects.sqlite import Sqlite
 from rumor.collector.store.sql import SqlStore
 from rumor.core.files import new_file, write_whole
+from rumor.core.secret import open_secret, replace_secret
 from tests.collector.tools import collection
 
 FULL = 2

@@ -92,6 +92,13 @@ def contracts() -> list[object]:
             {**wish, "questions": several[:1], "ask": {"days": 9, "starts": "2026-03-01"}}
         ),
         Collection.resolve({**wish, "questions": several[:1], "relay": {**RELAY, "turn_hours": 6}}),
+        Collection.resolve(
+            {
+                **wish,
+                "questions": several[:1],
+                "groups": {"country": ["DE", "FR", "other"], "os": ["other", "x"]},
+            }
+        ),
         blind_collection(),
         *(
             dataclasses.replace(every_mechanism(), questions=(question,))

@@ -74,7 +74,8 @@ def test_an_export_is_what_estimate_reads(store: Store, tmp_path: Path) -> None:
     export_collection(store, entry.collection.digest, tmp_path / "backup")
     backup = tmp_path / "backup"
     analysis = analyse(backup / "contract.json", backup / "question=colour")
-    assert analysis.summary() == store.summary(entry, "colour")
+    counted = dataclasses.replace(analysis.summary(), some_ids=())  # a store keeps none
+    assert counted == store.summary(entry, "colour")
 
 
 def test_what_arrives_while_it_is_exported_is_in_reports_and_counts_or_in_neither(

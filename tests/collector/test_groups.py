@@ -7,6 +7,7 @@ import datetime
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ import pytest
 from rumor.analysis.counting import summarize
 from rumor.analysis.estimate import analyse
 from rumor.analysis.sources import MemorySource
+from rumor.cli import main
 from rumor.client.client import Client
 from rumor.client.respondent import Respondent
 from rumor.collector.backup import export_collection, import_collection
@@ -30,6 +32,7 @@ from rumor.collector.store.base import (
     open_store,
     stored_name,
 )
+from rumor.collector.tokens import Tokens, add_token
 from rumor.contract.collection import Collection
 from rumor.contract.deletion import LEAST_KEPT
 from rumor.core.errors import InputError
@@ -111,6 +114,7 @@ def test_memory_files_and_stores_count_each_stratum_and_day_alike(
     assert len(store.newest_reports(entry, "colour", 100, [3])) == 40
 
 
+@pytest.mark.slow
 def test_spark_counts_what_the_store_counts(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -123,6 +127,38 @@ def test_spark_counts_what_the_store_counts(
         land: expected(entry, sent[stratum, 0])
         for land, stratum in (("DE", 0), ("FR", 3), ("other", 5))
     }
+
+
+def test_what_was_exported_is_compared_weighted_and_listed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """DE says red and FR green; the population is three quarters DE. One report is of others."""
+    url = f"sqlite:///{tmp_path / 'one.db'}"
+    store = open_store(url)
+    entry = store.register(grouped({"country": LISTS["country"]}))
+    for stratum, values in ((0, [0] * 2_000), (1, [1] * 1_000), (2, [2])):
+        store.write([part(entry, stratum, values)])
+    export_collection(store, entry.collection.digest, tmp_path / "out")
+    store.close()
+    (tmp_path / "known.csv").write_text("country,people\nDE,750\nFR,250\nother,1\n")
+    contract, reports = str(tmp_path / "out" / "contract.json"), str(tmp_path / "out")
+
+    def printed(*arguments: str) -> Any:
+        assert main([*arguments, "--json"]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    listed = printed("collections", "list", "--store", url)["collections"]
+    assert [each["reports"] for each in listed] == [{"colour": 3_001}]
+    assert main(["estimate", contract, reports, "--by", "country"]) == 0
+    assert "country = other" in capsys.readouterr().out
+    compared = printed("compare", contract, reports, "--by", "country", "--different-people")
+    assert compared["groups"] == {"DE": 2_000, "FR": 1_000, "other": 1}
+    weighted = printed(
+        "estimate", contract, reports, "--weights", str(tmp_path / "known.csv"), "--by", "country"
+    )
+    red = next(row for row in weighted["estimates"] if row["value"] == "red")
+    # The standard error is below 0.03 without the one of other, which counts a thousandth.
+    assert abs(red["estimate"] - 0.75) < 0.15, red
 
 
 def test_one_id_is_of_one_stratum(store: Store) -> None:
@@ -287,6 +323,69 @@ def test_a_contract_without_groups_takes_none(one_store: Store) -> None:
         assert (answer.status, "must name none; got 0" in answer.json()["detail"]) == (422, True)
         answer = call(url, "/v1/reports", json.dumps(body(entry, None)).encode(), headers)
         assert answer.status == 200
+
+
+@pytest.fixture
+def asked(one_store: Store, tmp_path: Path) -> Iterator[tuple[str, dict[str, str]]]:
+    """Serve 150 red reports of DE, 150 green ones of FR and one other; yield URL and headers."""
+    entry = one_store.register(grouped())
+    one_store.write([part(entry, 0, [0] * 150), part(entry, 2, [1] * 150), part(entry, 5, [0])])
+    token = add_token(tmp_path / "tokens", "analyst")
+    with background(Service(one_store, "a", tokens=Tokens(tmp_path / "tokens"))) as url:
+        yield url, {"Authorization": f"Bearer {token}"}
+
+
+def test_an_analyst_asks_for_a_group(asked: tuple[str, dict[str, str]]) -> None:
+    url, token = asked
+
+    def estimated(query: str) -> tuple[int, float]:
+        found = call(url, f"/v1/estimates/colour?order=given&{query}", headers=token).json()
+        return found["reports"], found["estimates"][0]["unbiased"]
+
+    everybody, german, french = map(estimated, ("", "group=country%3DDE", "group=country=FR"))
+    assert (everybody[0], german[0], french[0]) == (301, 150, 150)
+    # Standard errors are below 0.13.
+    assert german[1] > 0.45 > 0.35 > french[1] - 0.1
+    both = call(url, "/v1/estimates/colour?group=country=DE&group=os=other", headers=token)
+    assert (both.status, "DE, os=other has 0" in both.json()["detail"]) == (409, True)
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "sentence"),
+    [
+        ("group=country=other", 409, "a group is shown from 100 reports on"),
+        ("group=land=DE", 422, "groups must be of a public column (country, os); got 'land'"),
+        ("group=country=IT", 422, "a group of 'country' must be one of DE, FR, other; got 'IT'"),
+        ("group=country", 422, "a group must be NAME=GROUP"),
+        ("group=os=other&group=os=other", 422, "must be said once for each name"),
+    ],
+)
+def test_wrong_groups_are_refused_in_a_sentence(
+    query: str, status: int, sentence: str, asked: tuple[str, dict[str, str]]
+) -> None:
+    url, token = asked
+    today = datetime.datetime.now(datetime.UTC).date()
+    days = f"first={today}&second={today}&different_people=1"
+    for path in (
+        f"estimates/colour?{query}",
+        f"trends/colour?{query}",
+        f"comparisons/colour?{days}&{query}",
+    ):
+        answer = call(url, f"/v1/{path}", headers=token)
+        assert (answer.status, sentence in answer.json()["detail"]) == (status, True), path
+
+
+def test_the_overview_counts_groups(asked: tuple[str, dict[str, str]]) -> None:
+    url, token = asked
+    found = call(url, "/v1/overview", headers=token).json()
+    assert found["groups"] == [{"name": n, "groups": LISTS[n]} for n in ("country", "os")]
+    assert [tuple(each.values()) for each in found["questions"][0]["groups"]] == [
+        ("country", "DE", 150, True),
+        ("country", "FR", 150, True),
+        ("country", "other", 1, False),
+        ("os", "__proto__", 300, True),
+        ("os", "other", 1, False),
+    ]
 
 
 def test_a_device_sends_its_groups_and_takes_its_reports_back(store: Store, tmp_path: Path) -> None:

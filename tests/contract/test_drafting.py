@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rumor.contract.drafting import Draft, draft_questions
+from rumor.cli import main
+from rumor.contract.collection import Collection
+from rumor.contract.drafting import Draft, TableDraft, draft_questions, expected_errors
+from rumor.core.errors import InputError
+from rumor.kinds import KINDS
 
 
 def drafted(folder: Path, **columns: list[Any]) -> list[dict[str, Any]]:
     """Return the questions that are guessed from columns of one length."""
+    return [dict(one) for one in draft(folder, **columns).questions]
+
+
+def draft(folder: Path, only: Sequence[str] = (), **columns: list[Any]) -> TableDraft:
+    """Return the draft of columns of one length."""
     rows = max(map(len, columns.values()))
     cells = [[*column, *[""] * (rows - len(column))] for column in columns.values()]
     lines = [",".join(columns), *(",".join(map(str, row)) for row in zip(*cells, strict=True))]
     path = folder / "table.csv"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return [dict(one) for one in draft_questions(path, 2.0)]
+    return draft_questions(path, 2.0, only)
 
 
 def words(count: int) -> list[str]:
@@ -28,12 +39,15 @@ def words(count: int) -> list[str]:
 GUESSED: dict[str, tuple[list[Any], dict[str, Any]]] = {
     "two texts": (["b", "a", "b"], {"kind": "choice", "labels": ["a", "b"]}),
     "one text": (["a", "a"], {"kind": "choice", "labels": ["a", "other"]}),
-    "fifty texts": (words(50), {"kind": "choice", "labels": words(50)}),
-    "fifty-one texts": (words(51), {"kind": "text", "words": "open"}),
+    "fifty texts": (words(50) * 2, {"kind": "choice", "labels": words(50)}),
+    "fifty-one texts": (words(51) * 2, {"kind": "text", "words": "open"}),
     "two numbers": ([7, 9, 7], {"kind": "choice", "labels": ["7", "9"]}),
     "two numbers far apart": ([0, 99], {"kind": "choice", "labels": ["0", "99"]}),
-    "a scale": ([1, 2, 3], {"kind": "ordered", "low": 1, "high": 3}),
-    "a scale of 13": ([0, 5, 12], {"kind": "ordered", "low": 0, "high": 12}),
+    "a scale": ([1, 2, 3], {"kind": "ordered", "labels": ["1", "2", "3"]}),
+    "a scale of 13": (
+        [0, 5, 12],
+        {"kind": "ordered", "labels": [str(point) for point in range(13)]},
+    ),
     "a range of 14": ([0, 5, 13], {"kind": "number", "low": 0, "high": 20, "outside": "clip"}),
     "halves": ([0.5, 1, 2], {"kind": "number", "low": 0, "high": 2, "outside": "clip"}),
     "nothing but 0": ([0], {"kind": "number", "low": -1e-09, "high": 1e-09, "outside": "clip"}),
@@ -75,3 +89,151 @@ def test_a_draft_is_a_file_that_can_be_read(tmp_path: Path) -> None:
     )
     assert read["users"] == 7
     assert draft.check().question().id == "asked"
+
+
+def test_few_distinct_numbers_become_labels(tmp_path: Path) -> None:
+    brackets = [2500, 7500, 15000, 35000, 75000]
+    (found,) = drafted(tmp_path, income=brackets * 20)
+    assert found["kind"] == "ordered"
+    assert found["labels"] == [str(value) for value in brackets]
+    # In few rows anything has few values; and one number written in two ways is no label.
+    assert drafted(tmp_path, income=brackets * 19)[0]["kind"] == "number"
+    assert drafted(tmp_path, income=["2500.0", *brackets] * 20)[0]["kind"] == "number"
+
+
+def test_cells_that_list_options_are_sets(tmp_path: Path) -> None:
+    cells = ["bus|car", "car", "", "bike | bus", "bike|bus|car"] * 4
+    found = draft(tmp_path, ways=cells, other=["x"] * 20)
+    assert found.questions[0]["labels"] == ["bike", "bus", "car"]
+    assert found.questions[0]["kind"] == "set"
+    assert "ways" not in found.notes  # who chose nothing has answered
+
+
+def test_blanks_become_an_answer_where_there_are_labels(tmp_path: Path) -> None:
+    columns: dict[str, list[Any]] = {
+        "smokes": ["yes", "no", "", ""],
+        "rating": [1, 2, 5, ""],
+        "spent": [1.5, 20, 7.25, ""],
+        "said": ["yes", "no", "No answer", ""],
+    }
+    found = draft(tmp_path, (), **columns)
+    assert found.questions[0]["labels"] == ["no", "yes", "no answer"]
+    assert found.questions[3]["labels"] == ["No answer", "no", "yes"]
+    assert "2 rows are blank" in found.notes["smokes"]
+    assert '--missing "no answer"' in found.notes["smokes"]
+    assert found.notes["rating"].endswith("--missing drop leaves them out")
+    assert found.notes["spent"].startswith("1 row is blank")
+
+
+def hexes(count: int) -> list[str]:
+    return [f"{number * 2654435761 % 2**32:08x}" for number in range(1, count + 1)]
+
+
+SKIPPED: dict[str, tuple[str, list[Any], str]] = {
+    "an id": ("user_id", [1, 1, 2], "names people"),
+    "an id in camel case": ("customerId", ["a", "b", "a"], "names people"),
+    "a name": ("last name", ["Ann", "Bob"], "names people"),
+    "codes": ("code", hexes(20), "another code in every row"),
+    "numbers of rows": ("nr", list(range(7, 27)), "numbers the rows"),
+    "dates": ("born", ["1970-01-02", "1980-03-04"], "is a time"),
+    "timestamps": ("seen", ["2026-03-02T10:00:00+01:00", "2026-03-02 11:00:00Z"], "is a time"),
+    "days of Europe": ("seen", ["2.3.2026", "31.12.2026"], "is a time"),
+    "seconds": ("ts", [1767225600, 1767225601], "is a time"),
+    "a weight": ("final_weight", [0.5, 1.25], "is a weight"),
+    "addresses": ("contact", ["a@example.org", "b@example.org"], "holds addresses"),
+    "free text": ("comment", [f"what I say is {w}" for w in words(60)], "is free text"),
+}
+
+
+@pytest.mark.parametrize("name", SKIPPED)
+def test_what_is_no_answer_is_left_out_with_the_reason(name: str, tmp_path: Path) -> None:
+    column, cells, reason = SKIPPED[name]
+    columns = {column: cells, "asked": ["yes", "no"] * (len(cells) // 2 + 1)}
+    columns["asked"] = columns["asked"][: len(cells)]
+    found = draft(tmp_path, **columns)
+    assert [question["id"] for question in found.questions] == ["asked"]
+    assert reason in found.skipped[column]
+    # Asked for by name, it is a question all the same.
+    assert [question["text"] for question in draft(tmp_path, [column], **columns).questions] == [
+        column
+    ]
+
+
+ASKED: dict[str, tuple[str, list[Any]]] = {
+    "nineteen codes": ("code", hexes(19)),
+    "amounts": ("paid", [3, 8, 20, *range(50, 90, 2)]),
+    "a small number with the name of a time": ("day", [1, 2, 3]),
+    "words": ("word", [f"{w} x" for w in words(60)]),
+    "a word that has weight in it": ("weightless", ["yes", "no"]),
+}
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_what_may_be_an_answer_is_asked(name: str, tmp_path: Path) -> None:
+    column, cells = ASKED[name]
+    assert not draft(tmp_path, **{column: cells}).skipped
+
+
+def test_groups_are_proposed_in_a_comment_that_can_be_used(tmp_path: Path) -> None:
+    found = draft(tmp_path, Country=["FR", "DE", "FR"], page=["a", "b", "a"])
+    assert found.groups == {"country": ["DE", "FR", "other"]}
+    made = Draft("T", "a@example.org", 7, found.questions, "", found.groups)
+    assert made.check().groups is None
+    used = made.text.replace("# groups = ", "groups = ")
+    groups = Collection.from_toml(
+        used[: used.index("[[questions]]")] + used[used.rindex("[[questions]]") :]
+    ).groups
+    assert groups is not None
+    assert groups.names == ("country",)
+
+
+def test_a_table_without_answers_says_why(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"got none \(user_id: names people.*--only"):
+        draft(tmp_path, user_id=[1, 2])
+    with pytest.raises(InputError, match=r"must have a column 'usr_id'.*did you mean 'user_id'"):
+        draft(tmp_path, ["usr_id"], user_id=[1, 2])
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_plan_knows_the_error_of_every_kind_or_says_nothing(name: str) -> None:
+    spec = {**KINDS[name].example().spec, "id": "a", "kind": name}
+    head = {"name": "T", "series": "t", "contact": "nobody"}
+    collection = Collection.resolve({**head, "questions": [{**spec, "epsilon": 1.0}]})
+    errors = expected_errors(collection, 10_000)
+    assert errors or name in ("text", "words", "keyvalue", "joint")
+
+
+def test_init_ends_with_the_cost_and_the_errors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text("user_id,page,country\n" + "1,a,DE\n1,b,FR\n2,,DE\n" * 9)
+    line = ["init", "c.toml", "--from", "t.csv", "--epsilon", "0.7", "--users", "5000"]
+    assert main(line) == 0
+    said = capsys.readouterr().out
+    assert "c.toml: 2 questions." in said
+    assert "user_id is left out: it names people" in said
+    assert "page: 9 rows are blank" in said
+    assert "groups: country (proposed in a comment of the file)" in said
+    assert "a respondent who answers all 2 questions spends epsilon 1.4" in said
+    # The very number of the plan.
+    assert main(["plan", "--domain", "3", "--users", "5000", "--epsilon", "0.7", "--json"]) == 0
+    planned = min(one["standard_error"] for one in json.loads(capsys.readouterr().out)["options"])
+    assert f"standard error with 5,000 respondents, as rumor plan says: page {planned:.2%}" in said
+    assert main(["init", "d.toml", "--from", "t.csv", "--only", "page", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert (facts["questions"], facts["skipped"]) == (["page"], {})
+
+
+def test_init_without_anybody_at_the_terminal_is_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import io
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    assert main(["init"]) == 2
+    said = capsys.readouterr().err.strip().splitlines()[-1]
+    assert "reads a table (--from TABLE); got the end of the input" in said
+    assert "bug" not in said
+    assert not list(tmp_path.iterdir())

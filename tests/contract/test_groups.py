@@ -20,6 +20,8 @@ from rumor.contract.privatize import privatize_table
 from rumor.core.answer_table import AnswerTable
 from rumor.core.errors import InputError
 from rumor.core.randomness import Seeded
+from rumor.privacy.promise import collection_promise
+from rumor.privacy.statement.statement import consent, statement, words
 from tests.flow import TOML
 
 LISTS = 'groups = {os = ["x", "other"], country = ["DE", "FR", "other"]}\n'
@@ -62,8 +64,10 @@ def test_strata_are_numbered_with_the_last_column_fastest() -> None:
         {"country": country, "os": os} for country in ("DE", "FR", "other") for os in ("x", "other")
     ]
     assert [groups.stratum(groups.of_stratum(number)) for number in range(6)] == list(range(6))
-    assert groups.strata_of("os") == {"x": [0, 2, 4], "other": [1, 3, 5]}
-    assert groups.strata_of("country") == {"DE": [0, 1], "FR": [2, 3], "other": [4, 5]}
+    assert groups.strata_in({"os": "x"}) == [0, 2, 4]
+    assert groups.strata_in({"country": "FR"}) == [2, 3]
+    assert groups.strata_in({"country": "FR", "os": "other"}) == [3]
+    assert groups.strata_in({}) == list(range(6))
 
 
 @pytest.mark.parametrize(
@@ -204,3 +208,20 @@ def test_the_command_reads_groups_from_other_columns(
     assert shown == {"country": ["DE", "FR", "other"], "os": ["x", "other"]}
     assert main(["show", "c.toml"]) == 0
     assert "Sent in the clear with every report, without noise" in capsys.readouterr().out
+
+
+def test_the_statement_says_what_is_sent_in_the_clear() -> None:
+    plain, with_groups = (
+        statement(Collection.from_toml(text)).to_text() for text in (PLAIN, GROUPED)
+    )
+    for said in (
+        "Sent in the clear with every report, without noise: country (DE, FR, other); os (x,",
+        "The groups of each person (country, os): they are sent in the clear",
+        "These groups are sent in the clear with every report",
+    ):
+        assert said in " ".join(with_groups.split())
+        assert said not in " ".join(plain.split())
+    collection = Collection.from_toml(GROUPED)
+    for language in words():
+        text = " ".join(consent(collection, collection_promise(collection), language).lines)
+        assert "country (DE, FR, other); os (x, other)" in text

@@ -33,6 +33,7 @@ FILES = (
     "contract/person_rows.py",
     "contract/privatize.py",
     "contract/report_file.py",
+    "contract/table_reports.py",
 )
 HEAD: dict[str, Any] = {"name": "Limits", "series": "limits", "contact": "a@example.org"}
 CHOICE: dict[str, Any] = {
@@ -750,9 +751,15 @@ RULES = [
     ),
     Rule(
         "groups must be of a public column (country); got ",
-        lambda v: grouped().strata_of(v),
+        lambda v: grouped().strata_in({v: "DE"}),
         ("country",),
         ("Country", "homepage"),
+    ),
+    Rule(
+        "a group of 'country' must be one of DE, FR, other; got ",
+        lambda v: grouped().strata_in({"country": v}),
+        ("DE", "other"),
+        ("de", ""),
     ),
     Rule(
         "groups must be written as contracts write it, texts in Unicode normal form C; got ",

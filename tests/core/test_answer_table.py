@@ -90,9 +90,18 @@ def test_text_that_is_not_unicode_is_refused(tmp_path: Path) -> None:
 
 
 def test_other_files_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"must be a .csv, .parquet, .* or .zsav file; got"):
-        AnswerTable.open(tmp_path / "t.xlsx")
+    with pytest.raises(InputError, match=r"must be a .csv, .parquet, .* or .xlsx file; got"):
+        AnswerTable.open(tmp_path / "t.ods")
     with pytest.raises(InputError, match="must be a file that exists"):
         AnswerTable.open(tmp_path / "t.csv")
     with pytest.raises(InputError, match="must be a complete Parquet file; this one is truncated"):
         _table(tmp_path, "something", "t.parquet")
+
+
+def test_rows_are_expected_before_they_are_read(tmp_path: Path) -> None:
+    rows = 30_000
+    text = "a,b\n" + "".join(f"{row % 90 + 10},word\n" for row in range(rows))
+    expected = _table(tmp_path, text).expected_rows()
+    assert expected is not None
+    assert abs(expected - rows) <= 2
+    assert AnswerTable.of({"a": [1, 2, 3]}).with_names({"b": "a"}).expected_rows() == 3

@@ -49,6 +49,7 @@ TABLES = (
     "core/answer_table.py",
     "core/day_columns.py",
     "core/files.py",
+    "core/secret.py",
     "core/table_files.py",
 )
 WORD = 1 << 64

@@ -50,8 +50,8 @@ const STEPS = {
   standing: ({ by = "person", of = "contract" }) => people[by].budget(contracts[of]),
   openWithoutStore: ({ maxEpsilon }) => rumor.Respondent.open({ maxEpsilon }).then(() => null),
   state: ({ store = "person" }) => JSON.parse(String(stores[store])),
-  prepare: async ({ by = "person", of = "contract", answers, invitation }) =>
-    shown(await people[by].prepare(contracts[of], answers, { invitation })),
+  prepare: async ({ by = "person", of = "contract", answers, invitation, groups }) =>
+    shown(await people[by].prepare(contracts[of], answers, { invitation, groups })),
   enrol: ({ by = "person", of = "contract", invitation }) => people[by].enrol(contracts[of], invitation),
   told: async ({ by = "person", of = "contract", answers }) =>
     (await people[by].prepare(contracts[of], answers)).map(({ notes }) => notes),

@@ -256,10 +256,13 @@ def _ledger(path: Path) -> dict[str, object]:
     return {"answers": answers, "pins": pins}
 
 
+_WAY = ("blind", "relay", "crowd", "issuer", "turn_hours", "groups")
+
+
 def _pin(row: sqlite3.Row) -> dict[str, object]:
     """A pin, with its way as one thing, which leaves out what there is none of."""
     pin = dict(row)
-    way = {name: pin.pop(name) for name in ("blind", "relay", "crowd", "issuer", "turn_hours")}
+    way = {name: pin.pop(name) for name in _WAY}
     if pin["inherits"] is None:
         del pin["inherits"]
     told = {name: value for name, value in way.items() if value is not None}

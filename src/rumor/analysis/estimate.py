@@ -9,11 +9,12 @@ import importlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 from rumor.analysis.counting import Totals, leave_out_repeated, summarize
+from rumor.analysis.distinct_ids import require_distinct
 from rumor.analysis.engines.base import Engine, QuestionSource, Stratum
 from rumor.analysis.engines.kept import KeptReports
 from rumor.analysis.grouping import named_columns
@@ -56,6 +57,8 @@ class Analysis:
     """Values whose joint share is shown as well."""
     repeated: int | None = None
     """The number of reports left out since their ids had occurred; None if not asked for."""
+    some_ids: tuple[str, ...] = ()
+    """Hashes of a few ids of the reports, which a saved summary keeps."""
 
     @property
     def reports(self) -> int:
@@ -66,7 +69,8 @@ class Analysis:
         """Return the counts behind the one estimate there is."""
         if self.by is not None:
             raise InputError(f"a saved summary holds no groups; got --by {self.by}")
-        return self.totals.summaries[None]
+        counted = self.totals.summaries[None]
+        return replace(counted, some_ids=self.some_ids or counted.some_ids)
 
     def columns(self) -> Columns:
         """Return a row for each estimate; with strata, each names its stratum."""
@@ -244,9 +248,16 @@ def analyse(
             )
             for stratum, summary in totals.summaries.items()
         }
-    by, repeated = chosen.get("by"), counted.repeated
     return Analysis(
-        collection, asked, totals, estimates, by, view or View(), tuple(together), repeated
+        collection,
+        asked,
+        totals,
+        estimates,
+        chosen.get("by"),
+        view or View(),
+        tuple(together),
+        counted.repeated,
+        counted.some_ids,
     )
 
 
@@ -295,6 +306,8 @@ class CountedReports:
     totals: Totals
     repeated: int | None
     kept: KeptReports | None
+    some_ids: tuple[str, ...] = ()
+    """Hashes of a few ids of the reports, by which a summary is told from a copy."""
 
 
 @contextmanager
@@ -320,6 +333,7 @@ def count(
     with ExitStack() as stack:
         kept: KeptReports | None = None
         repeated: int | None = None
+        some_ids: tuple[str, ...] = ()
         if isinstance(path, Summary) or (
             not isinstance(path, QuestionSource) and Summary.is_file(path)
         ):
@@ -337,8 +351,11 @@ def count(
             asked = source.question
             # Everything else has been checked: starting an engine may take a while.
             runner = stack.enter_context(_as_engine(engine))
-            if distinct_ids and isinstance(source, ParquetSource):
-                repeated = leave_out_repeated(source, runner)
+            if isinstance(source, ParquetSource):
+                if distinct_ids:
+                    repeated = leave_out_repeated(source, runner)
+                # A source that exists was chosen, copies and all, by whoever made it.
+                some_ids = () if source is path else require_distinct(source)
             totals = summarize(
                 source,
                 asked.mechanism,
@@ -356,7 +373,7 @@ def count(
                 + ("" if window == (None, None) else " of these days")
             )
         totals = Totals(dict(sorted(found.items(), key=_stratum_order)), totals.skipped)
-        yield CountedReports(asked, totals, repeated, kept)
+        yield CountedReports(asked, totals, repeated, kept, some_ids)
 
 
 def _source(

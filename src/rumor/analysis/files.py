@@ -18,6 +18,7 @@ from rumor.core.files import PathLike
 from rumor.core.types import Days
 from rumor.kinds.estimating import estimate as of_mechanism
 from rumor.mechanisms.summary import Summary
+from rumor.results.grouped import GroupedEstimates
 
 if TYPE_CHECKING:
     estimate = of_mechanism
@@ -44,7 +45,7 @@ def estimate_of_collection(
     engine: Any = "local",
     **options: Any,
 ) -> Any:
-    """Estimate one question; with `by`, return one estimate for each value of that column."""
+    """Estimate one question; with `by`, return one estimate for each group (`GroupedEstimates`)."""
     from rumor.analysis.estimate import analyse, as_collection, stratum_name
 
     if not isinstance(data, (str, os.PathLike)):
@@ -71,7 +72,8 @@ def estimate_of_collection(
     )
     if by is None:
         return found.estimates[None]
-    return {stratum_name(stratum): result for stratum, result in found.estimates.items()}
+    named = {stratum_name(stratum): result for stratum, result in found.estimates.items()}
+    return GroupedEstimates(by, named)
 
 
 def load(

@@ -81,7 +81,7 @@ class MemorySource:
 
 
 @dataclass(frozen=True)
-class _RowGroup:
+class RowGroup:
     """One row group of a file, with the selection that still has to be made in it."""
 
     path: Path
@@ -99,6 +99,7 @@ class _RowGroup:
         return {**self.__dict__, "footer": None}
 
     def batches(self) -> Iterator[Batch]:
+        """Yield the selected reports, one stratum at a time."""
         for _, rows in self._read("report", *(self.by.columns if self.by else [])):
             strata = self.by.strata(rows) if self.by else None
             yield from split_strata(report_bytes(rows.column("report")), strata, str(self.path))
@@ -208,11 +209,11 @@ class ParquetSource:
         """Leave out `rows` of each partition, numbered as in `parts`, in ascending order."""
         self._left_out = rows
 
-    def parts(self) -> Sequence[_RowGroup]:
+    def parts(self) -> Sequence[RowGroup]:
         """Return the row groups that may hold selected reports."""
         mechanism = self.question.mechanism
         size = BATCH_BYTES if self._by is None else _SPLIT_BYTES
-        parts: list[_RowGroup] = []
+        parts: list[RowGroup] = []
         for file in self.files:
             for index in range(file.footer.num_row_groups):
                 group = file.footer.row_group(index)
@@ -224,9 +225,7 @@ class ParquetSource:
                 batch = batch_rows(rows, mechanism.width, size, mechanism.tally_size)
                 left_out = self._left_out.get(len(parts))
                 parts.append(
-                    _RowGroup(
-                        file.path, file.footer, index, rows, batch, self._by, window, left_out
-                    )
+                    RowGroup(file.path, file.footer, index, rows, batch, self._by, window, left_out)
                 )
         return parts
 

@@ -63,7 +63,11 @@ def collections(
         opened.summarize()
         entries = opened.collections()
         counts = [
-            {id: opened.summary(entry, id).reports for id in entry.questions} for entry in entries
+            {
+                question.id: opened.summary(entry, question.id).reports
+                for question in entry.collection.questions
+            }
+            for entry in entries
         ]
     if as_json:
         print_json({"collections": [_facts(*pair) for pair in zip(entries, counts, strict=True)]})

@@ -106,15 +106,27 @@ def noted_progress(doing: str) -> Iterator[Callable[[int, int | None, str], None
         yield lambda done, total, note: None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.progress import BarColumn, Progress, TextColumn
     from rich.progress import TimeRemainingColumn as TimeLeft
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeLeft())
+    amount = TextColumn("{task.fields[amount]}")
+    columns = (TextColumn("{task.description}"), BarColumn(), amount, TimeLeft())
     with Progress(*columns, console=Console(file=unguarded(sys.stderr)), transient=True) as bars:
-        task = bars.add_task(doing, total=None)
+        task = bars.add_task(doing, total=None, amount="")
         yield lambda done, total, note: bars.update(
-            task, completed=done, total=total, description=f"{doing} {note}".strip()
+            task,
+            completed=done,
+            total=total,
+            description=f"{doing} {note}".strip(),
+            amount=amount_done(done, total),
         )
+
+
+def amount_done(done: int, total: int | None) -> str:
+    """Return how much is done, in words: with the share where the total is known."""
+    if not total:
+        return f"{done:,}"
+    return f"{done:,} of {total:,} ({min(done / total, 1):.0%})"
 
 
 @contextmanager

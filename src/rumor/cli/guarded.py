@@ -14,6 +14,9 @@ from typing import IO, Any
 
 from rumor.core.plain_text import visible
 
+# What tables draw, for a terminal whose encoding lacks it.
+_PLAINLY = str.maketrans({**dict.fromkeys("█▉▊▋▌", "#"), **dict.fromkeys("▍▎▏"), "…": "..."})
+
 
 class GuardedStream:
     """A stream of text that shows control characters instead of passing them on."""
@@ -22,8 +25,13 @@ class GuardedStream:
         self.unguarded = unguarded
 
     def write(self, text: str) -> int:
-        """Write `text` with every control character in it replaced."""
-        return self.unguarded.write(visible(text))
+        """Write `text` with every control character in it replaced, and bars that can be shown."""
+        shown = visible(text)
+        try:
+            shown.encode(getattr(self.unguarded, "encoding", None) or "utf-8")
+        except UnicodeEncodeError:
+            shown = shown.translate(_PLAINLY)
+        return self.unguarded.write(shown)
 
     def writelines(self, lines: Any) -> None:
         """Write every text of `lines`."""
@@ -51,5 +59,8 @@ def unguarded(stream: Any) -> IO[str]:
 
 
 def print_exactly(text: str) -> None:
-    """Print `text` as it is, unless a person is watching: for what programs digest."""
-    print(text, file=sys.stdout if sys.stdout.isatty() else unguarded(sys.stdout))
+    """Print `text` as it is, and no line end, unless a person is watching: what programs digest."""
+    if sys.stdout.isatty():
+        print(text)
+    else:
+        unguarded(sys.stdout).write(text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import typer
@@ -30,6 +30,12 @@ class InitOptions:
     epsilon: float | None = opt(
         "--epsilon E", "The epsilon of one report of each question (default 1)."
     )
+    reports: int | None = opt_count(
+        "--reports N", "The reports that one person may make of each question (default 1).", min=1
+    )
+    only: list[str] | None = opt(
+        "--only COLUMN", "With --from: ask for this column, and no other; repeatable."
+    )
 
 
 def init(
@@ -45,6 +51,10 @@ def init(
     its column names, short lists of labels and round ends of numbers are, and you are asked to
     check that they may be public.
 
+    Columns that are no answers (ids, times, weights, free text) are left out, each with the
+    reason; --only asks for them anyhow. The last lines say what all questions together cost a
+    respondent, and how exact each will be.
+
     \b
     Examples:
       rumor init
@@ -52,26 +62,64 @@ def init(
     """
     from pathlib import Path
 
-    from rumor.contract.drafting import PUBLIC, Draft, draft_questions
+    from rumor.contract.drafting import PUBLIC, Draft, draft_questions, expected_errors
     from rumor.core.files import write_whole
+    from rumor.privacy.loss import collection_loss
 
     check_new_collection(file)
+    if said.only and table is None:
+        raise InputError("--only names columns of a table (--from TABLE); got it alone")
+    skipped: dict[str, str] = {}
+    notes: dict[str, str] = {}
     if table is not None:
-        found = draft_questions(table, 1.0 if said.epsilon is None else said.epsilon)
+        epsilon = 1.0 if said.epsilon is None else said.epsilon
+        found = draft_questions(table, epsilon, said.only or ())
+        skipped, notes = found.skipped, found.notes
         title = said.name or Path(table).stem.replace("_", " ").capitalize()
         people, person = said.users or 10_000, said.contact or "privacy@example.org"
-        made = Draft(title, person, people, found, PUBLIC)
+        made = Draft(title, person, people, found.questions, PUBLIC, found.groups)
     else:
         made = _interviewed(said)
+    if said.reports is not None:
+        limit = {"reports_per_person": said.reports}
+        made = replace(made, questions=[{**asked, **limit} for asked in made.questions])
     collection = made.check()
     write_whole(file, made.text.encode())
-    count = len(collection.questions)
+    total = collection_loss(collection).epsilon
+    errors = expected_errors(collection, made.users)
     if as_json:
-        ids = [question.id for question in collection.questions]
-        print_json({"file": file, "collection": collection.digest, "questions": ids})
+        print_json(
+            {
+                "file": file,
+                "collection": collection.digest,
+                "questions": [question.id for question in collection.questions],
+                "epsilon": total,
+                "users": made.users,
+                "expected_errors": errors,
+                "skipped": skipped,
+                "notes": notes,
+                "groups": made.groups,
+            }
+        )
         return
+    count = len(collection.questions)
     asked = "1 question" if count == 1 else f"{count:,} questions"
     print(f"{file}: {asked}. See what it promises: rumor show {file}")
+    for name, reason in skipped.items():
+        print(f"  {name} is left out: it {reason}")
+    for name, note in notes.items():
+        print(f"  {name}: {note}")
+    if made.groups:
+        print(f"  groups: {', '.join(made.groups)} (proposed in a comment of the file)")
+    often = "" if said.reports in (None, 1) else f", each {said.reports:,} times,"
+    print(f"a respondent who answers {_all_of(count)}{often} spends epsilon {total:.4g}")
+    if errors:
+        each = ", ".join(f"{id} {error}" for id, error in errors.items())
+        print(f"standard error with {made.users:,} respondents, as rumor plan says: {each}")
+
+
+def _all_of(count: int) -> str:
+    return "the question" if count == 1 else f"all {count:,} questions"
 
 
 def _interviewed(said: InitOptions) -> Any:
@@ -85,7 +133,7 @@ def _interviewed(said: InitOptions) -> Any:
     if people is None:
         people = _asked("How many people will answer?", parse_integer)
     questions: list[dict[str, object]] = []
-    while not questions or typer.confirm("Another question?", default=False):
+    while not questions or _asked("Another question? [y/N]", _is_yes, "n"):
         question = _question(said.epsilon)
         try:
             Draft(title, person, people, [*questions, question]).check()
@@ -119,6 +167,19 @@ def _question(epsilon: float | None) -> dict[str, object]:
     return {**asked, "epsilon": loss}
 
 
+def _is_yes(text: str) -> bool:
+    if text.strip().lower() not in ("y", "yes", "n", "no"):
+        raise InputError(f"type y or n; got {text!r}")
+    return text.strip().lower() in ("y", "yes")
+
+
+def _no_more_input() -> InputError:
+    return InputError(
+        "rumor init asks its questions on a terminal, or reads a table (--from TABLE); got the end "
+        "of the input, and nothing was written"
+    )
+
+
 def _one_of(kinds: list[Any]) -> Callable[[str], Any]:
     def read(text: str) -> Any:
         for place, kind in enumerate(kinds, 1):
@@ -132,7 +193,10 @@ def _one_of(kinds: list[Any]) -> Callable[[str], Any]:
 def _asked(text: str, read: Callable[[str], Any], unsaid: str | None = None) -> Any:
     """Prompt with `text` until `read` accepts the input; return None for an allowed empty line."""
     while True:
-        said = typer.prompt(text, default=unsaid, show_default=bool(unsaid), type=str)
+        try:
+            said = typer.prompt(text, default=unsaid, show_default=bool(unsaid), type=str)
+        except typer.Abort:
+            raise _no_more_input() from None
         if said == "" and unsaid == "":
             return None
         try:

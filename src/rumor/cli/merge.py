@@ -38,7 +38,17 @@ def merge(
             path for path, file in zip(summaries, files, strict=True) if files.count(file) > 1
         )
         raise InputError(f"summaries must be different files; got {twice!r} more than once")
-    total = add_up([Summary.load(path) for path in summaries])
+    found = [Summary.load(path) for path in summaries]
+    counted_by: dict[str, str] = {}
+    for path, summary in zip(summaries, found, strict=True):
+        for id in summary.some_ids:
+            if id in counted_by:
+                raise InputError(
+                    f"summaries must be of different reports; {counted_by[id]!r} and {path!r} "
+                    f"count some of the same reports"
+                )
+        counted_by |= dict.fromkeys(summary.some_ids, path)
+    total = add_up(found)
     total.save(out)
     if as_json:
         print_json(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -22,7 +24,7 @@ from rumor.core.errors import InputError
 if TYPE_CHECKING:
     import datetime
 
-    from rumor.contract.collection import Collection, Question
+    from rumor.contract.collection import Question
     from rumor.contract.person_ledger import PersonLedger
     from rumor.contract.person_rows import People, PersonRule
     from rumor.core.answer_table import AnswerTable
@@ -41,7 +43,8 @@ Column = Annotated[
     option(
         "--column -c NAME",
         "The column of answers (default: the question's column or id); for several questions "
-        "ID=NAME, and for groups of the collection GROUPS=NAME, repeatable.",
+        "ID=NAME, for groups of the collection GROUPS=NAME, for parts of a joint answer PART=NAME; "
+        "repeatable.",
     ),
 ]
 Answers = Annotated[
@@ -174,6 +177,8 @@ def privatize(
       psql -c "COPY answers TO STDOUT CSV HEADER" | rumor privatize c.toml - -o reports.parquet
     """
     from rumor.contract.collection import Collection
+    from rumor.contract.person_ledger import PersonLedger
+    from rumor.contract.person_rows import People
     from rumor.contract.privatize import check_day, group_sizes, privatize_questions
     from rumor.core.day_columns import DayColumn
     from rumor.core.randomness import Seeded
@@ -191,7 +196,7 @@ def privatize(
     asked = [contract.question(id) for id in dict.fromkeys(question or ())] or contract.questions
     several = some or len(asked) > 1
     named_groups = () if contract.groups is None else contract.groups.names
-    columns, groups = _columns(column or (), asked, named_groups)
+    columns, groups, parts = _columns(column or (), asked, named_groups)
     outs = {q.id: _named(out, q.id) if several else out for q in asked}
     for path in outs.values():
         keep_inputs(collection, table, out=path)
@@ -201,27 +206,34 @@ def privatize(
                 f"people, each as telling as the first; {path!r} exists (--replace writes over it)"
             )
     for q in asked:
-        KINDS[q.kind].check_missing(q.mechanism, reading.missing)
+        try:
+            KINDS[q.kind].check_missing(q.mechanism, reading.missing)
+        except InputError as problem:
+            whose = f"question {q.id!r}: " if len(asked) > 1 else ""
+            raise InputError(f"{whose}{problem}") from None
     rule, when = persons.rule(), written.when()
-    source = reading.open(table)
+    source = reading.open(table).with_names(parts)
     read = [str(file.path) for file in source.files]
     for path in outs.values():
         keep_inputs(*read, out=path)
     if not isinstance(when, DayColumn):
         check_day(contract.ask, when)
-    people = None if rule is None else _people(source, rule, when)
+    people = None if rule is None else People.of(source, rule, when)
     ledger = None
     if people is not None and written.seed is None:
         place = persons.ledger or str(Path(out).with_name(f"{contract.series}.people"))
         keep_inputs(collection, *read, *outs.values(), ledger=place)
-        ledger = _ledger(Path(place), contract)
+        ledger = PersonLedger.open(place, contract.series)
         ledger.read(people)
     if written.seed is not None:
         warn(
             f"--seed {written.seed} makes the noise repeatable: whoever knows the seed can undo "
             f"it. These reports are NOT private; never make real people's reports this way."
         )
-    with progress("privatizing") as update:
+    total = source.expected_rows() if people is None else None
+    if total is not None:
+        total *= len(asked) if contract.ask is None else (contract.ask.questions or len(asked))
+    with progress("privatizing") as update, _saying_what_is_there(written.replace, ledger):
         made = privatize_questions(
             contract,
             source,
@@ -233,7 +245,7 @@ def privatize(
             people=people,
             ledger=ledger,
             random=None if written.seed is None else Seeded(written.seed),
-            on_progress=lambda done: update(done, None),
+            on_progress=lambda done: update(done, total),
         )
     for q in asked:
         named = columns.get(q.id) or q.column or q.id
@@ -278,29 +290,16 @@ def privatize(
         print(_people_sentences(people, ledger))
 
 
-def _people(
-    source: AnswerTable, rule: PersonRule, when: datetime.date | DayColumn | None
-) -> People:
-    """Return whose the rows of `source` are, with the days that the rule needs."""
-    from rumor.contract.person_rows import People
-    from rumor.core.day_columns import DayColumn
-
-    days = when.read(source) if isinstance(when, DayColumn) and rule.every is not None else None
-    return People.of(source, rule, days)
-
-
-def _ledger(path: Path, contract: Collection) -> PersonLedger:
-    """Return the ledger of the people in tables of the series, with its key."""
-    from rumor.client.secret import open_secret
-    from rumor.contract.person_ledger import PersonLedger
-
-    key = path.with_name(f"{path.name}.key")
-    if path.exists() and not key.exists():
-        raise InputError(
-            f"the ledger {str(path)!r} needs the key by which it names people, {str(key)!r}; "
-            f"there is none"
-        )
-    return PersonLedger(path, open_secret(key)[0], contract.series)
+@contextmanager
+def _saying_what_is_there(is_over: bool, ledger: PersonLedger | None) -> Iterator[None]:
+    """Say what a run leaves behind that is interrupted."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        left = "files that were there are as they were" if is_over else "no reports were written"
+        charged = "" if ledger is None else ", and nobody is charged in the ledger"
+        print(f"rumor: stopped: {left}{charged}", file=sys.stderr)
+        raise
 
 
 def _people_facts(people: People, ledger: PersonLedger | None) -> dict[str, object]:
@@ -357,19 +356,23 @@ def _warn_of_repeated_people(source: AnswerTable, answers: Sequence[str]) -> Non
 
 def _columns(
     said: Sequence[str], asked: Sequence[Question], named_groups: Sequence[str]
-) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the columns that options name: of answers by question, and of groups by name.
+) -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
+    """Return the columns that options name: of answers by question, of groups, of parts.
 
-    NAME is that of the only question, ID=NAME of one of them, and GROUPS=NAME of groups.
+    NAME is that of the only question, ID=NAME of one of them, GROUPS=NAME of groups, and
+    PART=NAME of a part of an answer that has a column for each.
     """
     columns: dict[str, str] = {}
     groups: dict[str, str] = {}
+    parts: dict[str, str] = {}
+    part_names = _part_names(asked)
     for text in said:
         id, equals, name = text.partition("=")
-        if equals and id in named_groups:
-            if id in groups:
-                raise InputError(f"--column must be said once for groups; got two for {id!r}")
-            groups[id] = name
+        if equals and (id in named_groups or id in part_names):
+            found, what = (groups, "groups") if id in named_groups else (parts, "a part")
+            if id in found:
+                raise InputError(f"--column must be said once for {what}; got two for {id!r}")
+            found[id] = name
             continue
         known = [question.id for question in asked]
         if not (equals and id in known) and len(known) > 1:
@@ -381,7 +384,15 @@ def _columns(
         if id in columns:
             raise InputError(f"--column must be said once for a question; got two for {id!r}")
         columns[id] = name
-    return columns, groups
+    return columns, groups, parts
+
+
+def _part_names(asked: Sequence[Question]) -> set[str]:
+    """Return the columns of answers that have several: parts, keys or options."""
+    from rumor.kinds import KINDS
+
+    ids = {question.id for question in asked}
+    return {name for q in asked for name in KINDS[q.kind].columns(q.id, q.mechanism)} - ids
 
 
 def _named(out: str, id: str) -> str:

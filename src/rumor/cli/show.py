@@ -129,7 +129,7 @@ def _question(question: Question, costs: QuestionPromise, whom: str) -> list[str
     mechanism, labels, width = question.mechanism, question.labels, question.mechanism.width
     lines = [f"{question.id} ({question.kind}): {question.text or 'no text'}"]
     if labels is not None:
-        few = ", ".join(one_line(label) for label in labels[:8])
+        few = ", ".join(_quoted(one_line(label)) for label in labels[:8])
         of = KINDS[question.kind].choice_limit_text(mechanism)
         lines.append(f"  answers   {of}{len(labels):,}: {few}{', ...' if len(labels) > 8 else ''}")
     else:
@@ -149,6 +149,11 @@ def _question(question: Question, costs: QuestionPromise, whom: str) -> list[str
         ("caution", caution(question.epsilon)),
     )
     return lines + [_aside(name, text) for name, text in said if text is not None]
+
+
+def _quoted(label: str) -> str:
+    """Return `label` in quotes where it has a comma, as the list of labels has between them."""
+    return f'"{label}"' if "," in label else label
 
 
 def _reports(costs: QuestionPromise) -> str:

@@ -26,7 +26,6 @@ from rumor.client.ledger import (
     Spending,
 )
 from rumor.client.pins import CeilingIncrease, Consent, Pin, Scope
-from rumor.client.secret import open_secret, replace_secret
 from rumor.client.tables import WithdrawableReport
 from rumor.client.token_table import AdmissionToken, NoTokenError, UnsignedToken
 from rumor.contract.addresses import origin_of
@@ -40,6 +39,7 @@ from rumor.core.errors import AnswerError, InputError, format_value
 from rumor.core.exact import sum_up
 from rumor.core.files import Closing
 from rumor.core.randomness import Keyed, RandomSource
+from rumor.core.secret import open_secret, replace_secret
 from rumor.privacy.loss import series_ceiling
 
 _FIRST_DAY = datetime.date(1970, 1, 1)

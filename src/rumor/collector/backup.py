@@ -25,7 +25,6 @@ appears whole or not at all; a running collector need not be stopped for it. `ea
 from __future__ import annotations
 
 import datetime
-import itertools
 import json
 import os
 import shutil
@@ -137,6 +136,11 @@ def _export_question(
             )
             exported += len(part.ids)
     total = 0
+    for stratum, ids in store.spent_by_stratum(entry, question.id):
+        counted = _counted_folder(folder, question, stratum)
+        counted.mkdir(parents=True, exist_ok=True)
+        with (counted / "ids.bin").open("ab") as file:
+            file.write(ids.tobytes())
     for stratum in strata_of(entry.collection):
         counted = _counted_folder(folder, question, stratum)
         total += _export_counted(store, entry, question, stratum, counted)
@@ -167,18 +171,13 @@ def _export_counted(
     """Write the counts of a question, or of a stratum that has any; return their reports."""
     strata = None if stratum is None else (stratum,)
     _, days = store.day_summaries(entry, question.id, strata)
-    spent = store.spent_ids(entry, question.id, strata)
-    some = next(spent, None)
     dropped = store.dropped_reports(entry, question.id, strata)
-    if stratum is not None and not days and some is None and dropped is None:
+    if stratum is not None and not (days or dropped or counted.exists()):
         return 0
-    counted.mkdir(parents=True)
+    counted.mkdir(parents=True, exist_ok=True)
     for day, summary in days.items():
         summary.save(counted / f"{day.isoformat()}.summary")
-    with (counted / "ids.bin").open("wb") as file:
-        for ids in itertools.chain([] if some is None else [some], spent):
-            file.write(ids.tobytes())
-        file.flush()
+    with (counted / "ids.bin").open("ab") as file:
         os.fsync(file.fileno())
     _export_merged(store, entry, question, strata, counted)
     return sum(summary.reports for summary in days.values())

@@ -7,6 +7,7 @@ from typing import Any
 
 from rumor.collector.store.base import StoredCollection, StoreReader
 from rumor.contract.collection import Collection, Question
+from rumor.contract.groups import LEAST_SHOWN, Groups
 from rumor.kinds import KINDS
 from rumor.privacy.promise import collection_promise, question_promise
 
@@ -31,6 +32,7 @@ def overview(
             }
             for each in series
         ],
+        **({} if collection.groups is None else {"groups": _lists(collection.groups)}),
         "asks": " ".join(filter(None, _said(collection))) or None,
         "questions": [_question(store, entry, question) for question in collection.questions],
     }
@@ -55,6 +57,28 @@ def _asks(collection: Collection) -> str | None:
     )
 
 
+def _lists(groups: Groups) -> list[dict[str, Any]]:
+    """Return the columns of `groups` as plain data."""
+    return [{"name": name, "groups": list(of)} for name, of in groups.columns]
+
+
+def _groups(store: StoreReader, entry: StoredCollection, question: Question) -> dict[str, Any]:
+    """Return how many reports each group has, column by column, if the contract has groups."""
+    groups = entry.collection.groups
+    if groups is None:
+        return {}
+    counts = {(name, group): 0 for name, of in groups.columns for group in of}
+    for stratum, reports in store.reports_by_stratum(entry, question.id).items():
+        for each in groups.of_stratum(stratum).items():
+            counts[each] += reports
+    return {
+        "groups": [
+            {"name": name, "group": group, "reports": reports, "shown": reports >= LEAST_SHOWN}
+            for (name, group), reports in counts.items()
+        ]
+    }
+
+
 def _question(store: StoreReader, entry: StoredCollection, question: Question) -> dict[str, Any]:
     days, spans = store.reports_by_day(entry, question.id), store.spans(entry, question.id)
     dropped = store.dropped_reports(entry, question.id)
@@ -71,6 +95,7 @@ def _question(store: StoreReader, entry: StoredCollection, question: Question) -
         "reports_per_person": question.reports_per_person,
         "retention_days": question.retention_days,
         "reports": sum(days.values()),
+        **_groups(store, entry, question),
         "dropped": 0 if dropped is None else dropped.reports,
         "days": [
             {"day": day.isoformat(), "last": spans.get(day, day).isoformat(), "reports": reports}

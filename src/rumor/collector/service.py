@@ -38,12 +38,14 @@ from rumor.collector.store.base import (
     StoreDamagedError,
     StoredCollection,
     StoreUnavailableError,
+    Strata,
     TokenRefused,
     stored_name,
 )
 from rumor.collector.tokens import Tokens
 from rumor.contract.collection import Collection, Question
 from rumor.contract.envelope import EnvelopeFormat
+from rumor.contract.groups import LEAST_SHOWN, read_groups
 from rumor.core.errors import InputError, format_value
 from rumor.core.reports import Reports
 from rumor.core.types import Days
@@ -69,6 +71,8 @@ class EstimateQuery:
     view: View = field(default_factory=View)
     window: Days = (None, None)
     format: str = "json"
+    groups: Sequence[str] = ()
+    """Groups that the respondents are in, each NAME=GROUP; none for everybody."""
 
 
 @dataclass
@@ -416,7 +420,9 @@ class Service(WriterService):
         from rumor.collector.estimating import make_estimate
 
         self.store.summarize()
-        summary = self.store.summary(entry, question.id, query.window)
+        strata = _strata(entry, query.groups)
+        summary = self.store.summary(entry, question.id, query.window, strata)
+        _check_size(summary.reports, query.groups)
         if summary.reports == 0:
             raise Problem(
                 "no-reports",
@@ -449,30 +455,43 @@ class Service(WriterService):
         periods: Sequence[str],
         different_people: bool,
         view: View,
+        groups: Sequence[str] = (),
     ) -> Mapping[str, Any]:
-        """Return the comparison of two `periods` of days, each written FIRST..LAST."""
+        """Return the comparison of two `periods` of days, each written FIRST..LAST, in `groups`."""
 
         def compared(entry: StoredCollection, asked: Question) -> Mapping[str, Any]:
             from rumor.analysis.compare.method import period_name, read_period
             from rumor.collector.estimating import comparison_data
 
             windows = [read_period(text) for text in periods]
-            found = {period_name(w): self.store.summary(entry, asked.id, w) for w in windows}
+            strata = _strata(entry, groups)
+            found = {
+                period_name(w): self.store.summary(entry, asked.id, w, strata) for w in windows
+            }
+            for summary in found.values():
+                _check_size(summary.reports, groups)
             return comparison_data(asked, found, different_people, self.dictionary, view)
 
         return await self._looked(question, collection, compared)
 
     async def trend(
-        self, question: str, collection: str | None, every: str, different_people: bool
+        self,
+        question: str,
+        collection: str | None,
+        every: str,
+        different_people: bool,
+        groups: Sequence[str] = (),
     ) -> Mapping[str, Any]:
-        """Return the trend of a question, by days or weeks, as plain data."""
+        """Return the trend of a question in `groups`, by days or weeks, as plain data."""
 
         def followed(entry: StoredCollection, asked: Question) -> Mapping[str, Any]:
             from rumor.collector.estimating import trend_data
 
+            strata = _strata(entry, groups)
             with self.store.snapshot() as seen:
-                _, days = seen.day_summaries(entry, asked.id)
-                spans = seen.spans(entry, asked.id)
+                _, days = seen.day_summaries(entry, asked.id, strata)
+                spans = seen.spans(entry, asked.id, strata)
+            _check_size(sum(summary.reports for summary in days.values()), groups)
             return trend_data(asked, days, every, different_people, self.dictionary, spans)
 
         return await self._looked(question, collection, followed)
@@ -528,6 +547,26 @@ class Service(WriterService):
         return (
             await self._store_health.takes_writes()
             and time.monotonic() - self.metrics.failed_at > _ILL_SECONDS
+        )
+
+
+def _strata(entry: StoredCollection, groups: Sequence[str]) -> Strata:
+    """Return the strata in `groups`, each written NAME=GROUP; None for everybody."""
+    known = entry.collection.groups
+    if not groups:
+        return None
+    if known is None:
+        raise InputError(f"{entry.collection.name!r} has no groups; got {', '.join(groups)}")
+    return known.strata_in(read_groups(groups))
+
+
+def _check_size(reports: int, groups: Sequence[str]) -> None:
+    """Refuse to show a group of few reports, in which people could be told apart."""
+    if groups and reports < LEAST_SHOWN:
+        raise Problem(
+            "no-reports",
+            f"a group is shown from {LEAST_SHOWN} reports on, since people hide in it; "
+            f"{', '.join(groups)} has {reports}",
         )
 
 

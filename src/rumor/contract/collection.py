@@ -178,7 +178,7 @@ class Collection:
         if file.suffix not in (".toml", ".json"):
             raise InputError(f"a collection file must end in .toml or .json; got {str(file)!r}")
         with readable("a collection file", file):
-            text = file.read_text(encoding="utf-8")
+            text = file.read_text(encoding="utf-8-sig")  # editors may begin with a mark
         try:
             return cls.from_toml(text) if file.suffix == ".toml" else cls.from_json(text)
         except InputError as problem:

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-import math
-import re
+import contextlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rumor.contract.collection import Collection
+from rumor.contract.table_columns import read_column
 from rumor.core.answer_table import AnswerTable
 from rumor.core.checks import slug
 from rumor.core.errors import InputError
 from rumor.core.files import PathLike
 from rumor.core.plain_text import toml_text
+from rumor.kinds import KINDS
+from rumor.kinds.planning.planned import Size
 
 Spec = Mapping[str, object]
-_MOST_LABELS = 50  # more distinct texts than this are free text, not a list of labels
-_SCALE = 12  # whole numbers within a range up to this are an ordered scale
-_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
-
 PUBLIC = (
     "# Labels and ranges below were read from a table of answers. A contract is public: keep only\n"
     "# what everybody may know without that table, and add the answers that nobody gave there.\n"
+)
+_GROUPS = (
+    "# Columns that could be groups instead of questions: sent in the clear with every report,\n"
+    "# for estimates by group. Take out the mark of the next line, and their questions below.\n"
 )
 
 
@@ -34,12 +36,15 @@ class Draft:
     users: int
     questions: Sequence[Spec]
     note: str = ""
+    groups: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Columns that could be public groups, which the file proposes in a comment."""
 
     @property
     def text(self) -> str:
         """The TOML file of the draft."""
         head: Spec = {"name": self.name, "series": slug(self.name), "contact": self.contact}
-        blocks = [f"{self.note}{_lines({**head, 'users': self.users})}"]
+        proposed = "" if not self.groups else f"{_GROUPS}# groups = {toml_text(self.groups)}\n"
+        blocks = [f"{self.note}{_lines({**head, 'users': self.users})}{proposed}"]
         blocks += [f"[[questions]]\n{_lines(question)}" for question in self.questions]
         return "\n".join(blocks)
 
@@ -52,54 +57,78 @@ def _lines(table: Spec) -> str:
     return "".join(f"{key} = {toml_text(value)}\n" for key, value in table.items())
 
 
-def draft_questions(path: PathLike, epsilon: float) -> list[Spec]:
-    """Return a question for each column of the table at `path`, with a kind that fits its cells."""
+@dataclass(frozen=True)
+class TableDraft:
+    """What the columns of a table suggest: questions, groups, and what is no answer."""
+
+    questions: list[Spec]
+    skipped: dict[str, str]
+    """The reason why a column is not asked for, by its name."""
+    notes: dict[str, str]
+    """What is to be said about a column that is asked for, by its name."""
+    groups: dict[str, list[str]]
+
+
+def draft_questions(path: PathLike, epsilon: float, only: Sequence[str] = ()) -> TableDraft:
+    """Return a question for each column of the table at `path` that holds answers.
+
+    Each has a kind that fits its cells. With `only`, these columns are asked for and no others.
+    """
     table = AnswerTable.open(path)
+    for name in only:
+        table.require(name)
     made: list[Spec] = []
+    found = TableDraft([], {}, {}, {})
     for name in table.schema.names:
-        read = (cell for batch in table.batches([name]) for cell in batch.column(0).to_pylist())
-        cells = [str(cell).strip() for cell in read if cell is not None and str(cell).strip()]
-        if not cells:
+        if only and name not in only:
             continue
-        asked: Spec = {"id": slug(name), "text": name, **_guess_kind(cells), "epsilon": epsilon}
-        made.append(asked)
+        column = read_column(table, name)
+        if not column.cells:
+            continue
+        if not only and (reason := column.reason_to_skip()) is not None:
+            found.skipped[name] = reason
+            continue
+        made.append({"id": slug(name), "text": name, **column.guess_kind(), "epsilon": epsilon})
+        if (note := column.note()) is not None:
+            found.notes[name] = note
+        if (group := column.as_group()) is not None:
+            found.groups[group[0]] = group[1]
     if not made:
-        raise InputError(f"{path}: a table must have a column with answers; got none")
+        few = "; ".join(f"{name}: {reason}" for name, reason in list(found.skipped.items())[:3])
+        raise InputError(
+            f"{path}: a table must have a column with answers; got none"
+            + (f" ({few}; --only asks for a column anyhow)" if few else "")
+        )
     ids = [str(question["id"]) for question in made]
     for i, (question, id) in enumerate(zip(made, ids, strict=True)):
         if ids.count(id) > 1:
             made[i] = {**question, "id": f"{id}-{ids[: i + 1].count(id)}"}
     # Tables are read by a column's name where that cannot be the question's id.
-    return [
+    found.questions.extend(
         question if question["id"] == question["text"] else {**question, "column": question["text"]}
         for question in made
-    ]
+    )
+    return found
 
 
-def _guess_kind(cells: Sequence[str]) -> Spec:
-    """Return the kind and domain that the texts in `cells` suggest."""
-    values = sorted(set(cells))
-    if all(map(_NUMBER.fullmatch, values)):
-        low, high = min(map(float, values)), max(map(float, values))
-        if len(values) == 2:
-            return {"kind": "choice", "labels": values}
-        whole = all(float(value).is_integer() for value in values)
-        if whole and high - low <= _SCALE and high > low:
-            return {"kind": "ordered", "low": int(low), "high": int(high)}
-        return {"kind": "number", **_rounded_range(low, high), "outside": "clip"}
-    if len(values) <= _MOST_LABELS:
-        # One label alone is no choice: there was another answer that nobody gave.
-        return {"kind": "choice", "labels": values if len(values) > 1 else [*values, "other"]}
-    return {"kind": "text", "words": "open"}
-
-
-def _rounded_range(low: float, high: float) -> Spec:
-    """Return round ends around the range, so that no one's own number is an end."""
-    step = 10.0 ** math.floor(math.log10(max(high - low, 1e-9)))
-    ends = math.floor(low / step) * step, math.ceil(high / step) * step
-    least, most = ends if ends[0] < ends[1] else (low - step, high + step)
-    return {"low": _plain(least), "high": _plain(most)}
-
-
-def _plain(number: float) -> float:
-    return int(number) if number.is_integer() else round(number, 12)
+def expected_errors(collection: Collection, users: int) -> dict[str, str]:
+    """Return, in words, the standard error of each question that a plan knows for `users`."""
+    found = {}
+    for question in collection.questions:
+        kind, mechanism = KINDS[question.kind], question.mechanism
+        domain = kind.answer_domain(mechanism)
+        ends, answers = domain["range"], domain["answers"]
+        last = answers - 1 if isinstance(answers, int) else 1  # labels in order are 0, 1, 2, ...
+        low, high = ends if isinstance(ends, (list, tuple)) else (0, last)
+        size = Size(
+            domain=answers if isinstance(answers, int) else None,
+            users=users,
+            low=float(str(low)),
+            high=float(str(high)),
+        )
+        with contextlib.suppress(InputError):
+            planned = kind.plan_question(size)
+            error = planned.error(mechanism, users)
+            share = planned.unit == "share"
+            found[question.id] = f"{error:.2%}" if share else f"{error:.3g} (of the mean)"
+    return found

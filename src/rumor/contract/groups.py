@@ -86,17 +86,24 @@ class Groups:
         lists = json.loads(text)
         return cls(tuple((name, tuple(lists[name])) for name in sorted(lists)))
 
-    def strata_of(self, name: str) -> dict[str, list[int]]:
-        """Return the strata of each group of the column `name`."""
-        if name not in self.names:
-            raise InputError(
-                f"groups must be of a public column ({', '.join(self.names)}); got "
-                f"{format_value(name)}"
-            )
-        found: dict[str, list[int]] = {label: [] for label in dict(self.columns)[name]}
-        for stratum in range(self.strata):
-            found[self.of_stratum(stratum)[name]].append(stratum)
-        return found
+    def strata_in(self, where: Mapping[str, str]) -> list[int]:
+        """Return the strata of the respondents who are in all groups of `where`, by name."""
+        for name, group in where.items():
+            if name not in self.names:
+                raise InputError(
+                    f"groups must be of a public column ({', '.join(self.names)}); got "
+                    f"{format_value(name)}"
+                )
+            if group not in dict(self.columns)[name]:
+                raise InputError(
+                    f"a group of {name!r} must be one of {', '.join(dict(self.columns)[name])}; "
+                    f"got {format_value(group)}"
+                )
+        return [
+            stratum
+            for stratum in range(self.strata)
+            if where.items() <= self.of_stratum(stratum).items()
+        ]
 
     def is_coarser(self, earlier: Groups | None) -> bool:
         """Return whether these columns say nothing of a person that `earlier` ones do not."""

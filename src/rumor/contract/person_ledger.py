@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 import pyarrow as pa
@@ -25,7 +26,8 @@ from numpy.typing import NDArray
 
 from rumor.contract.person_rows import Counts, People, QuestionCosts
 from rumor.core.errors import InputError
-from rumor.core.files import OWNER_ONLY, whole_file, write_whole
+from rumor.core.files import OWNER_ONLY, PathLike, whole_file, write_whole
+from rumor.core.secret import open_secret
 
 _VERSION, _SERIES = b"rumor.people", b"rumor.series"
 _HASH_BYTES = 16
@@ -40,6 +42,18 @@ class PersonLedger:
     path: Path
     key: bytes
     series: str
+
+    @classmethod
+    def open(cls, path: PathLike, series: str) -> Self:
+        """Return the ledger at `path`, with the key beside it, which is made where neither is."""
+        file = Path(path)
+        key = file.with_name(f"{file.name}.key")
+        if file.exists() and not key.exists():
+            raise InputError(
+                f"the ledger {str(file)!r} needs the key by which it names people, {str(key)!r}; "
+                f"there is none"
+            )
+        return cls(file, open_secret(key)[0], series)
 
     def hash_names(self, people: People) -> pa.Array:
         """Return the keyed hash of each person's name."""
@@ -70,20 +84,27 @@ class PersonLedger:
 
     @contextmanager
     def charging(self, people: People, most: Counts) -> Iterator[None]:
-        """Charge `most` before the block and what `people` made after it; nothing if it fails."""
+        """Charge `most` before the block and what `people` made after it; nothing if it fails.
+
+        Another run may charge the ledger meanwhile: what it charged stays.
+        """
         before = self.path.read_bytes() if self.path.exists() else None
-        table = self._table()
         hashes = self.hash_names(people)
-        self._save(table, hashes, most)
+        self._add(hashes, most)
+        charged = self.path.read_bytes()
+        unspent = {key: -counts for key, counts in most.items()}
         try:
             yield
         except BaseException:
-            if before is None:
-                self.path.unlink(missing_ok=True)
+            if not self.path.exists() or self.path.read_bytes() != charged:
+                self._add(hashes, unspent)
+            elif before is None:
+                self.path.unlink()
             else:
                 write_whole(self.path, before, OWNER_ONLY)
             raise
-        self._save(table, hashes, people.made)
+        made = {key: people.made.get(key, 0) + counts for key, counts in unspent.items()}
+        self._add(hashes, made)
 
     def _table(self) -> pa.Table | None:
         """Return the ledger as a table; None where there is none yet."""
@@ -108,8 +129,9 @@ class PersonLedger:
             )
         return table
 
-    def _save(self, table: pa.Table | None, hashes: pa.Array, made: Counts) -> None:
-        """Write `table` with the reports `made` by the people of `hashes` added to it."""
+    def _add(self, hashes: pa.Array, made: Counts) -> None:
+        """Write the ledger with the reports `made` by the people of `hashes` added to it."""
+        table = self._table()
         names = hashes if table is None else _joined(table.column(_PERSON), hashes)
         known = 0 if table is None else len(table)
         columns: dict[str, NDArray[np.int64]] = {}

@@ -9,8 +9,9 @@ what the report hides.
 
 from __future__ import annotations
 
+import datetime
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -20,6 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from rumor.contract.collection import Collection as Contract
 from rumor.contract.collection import Question
 from rumor.core.answer_table import (
     DROP,
@@ -29,7 +31,7 @@ from rumor.core.answer_table import (
 )
 from rumor.core.checks import checked_choice, checked_size
 from rumor.core.columns import normalized_name
-from rumor.core.day_columns import PERIODS, period_starts
+from rumor.core.day_columns import PERIODS, DayColumn, period_starts
 from rumor.core.errors import AnswerError, InputError
 from rumor.core.exact import round_up
 from rumor.core.reports import Mask
@@ -128,9 +130,10 @@ class People:
         cls,
         table: AnswerTable,
         rule: PersonRule,
-        days: NDArray[np.datetime64] | None = None,
+        day: datetime.date | DayColumn | None = None,
     ) -> People:
-        """Read whose the rows of `table` are; `days` are theirs."""
+        """Read whose the rows of `table` are; `day` is the column of their days, if there is."""
+        days = day.read(table) if isinstance(day, DayColumn) and rule.every is not None else None
         if rule.every is not None and days is None:
             raise InputError(
                 f"periods of a person need the days of the rows (--day-column); "
@@ -213,12 +216,6 @@ class People:
         self, table: AnswerTable, question: Question, allowed: NDArray[np.int64]
     ) -> PersonTable:
         """Return the rows of `table` that become reports of `question`, `allowed` per person."""
-        kind = KINDS[question.kind]
-        if not kind.has_row_per_person(table):
-            raise InputError(
-                f"{table.path}: the columns person, key and value say whose each row is already; "
-                f"got --person {self.rule.column} with them"
-            )
         return PersonTable(
             table.path,
             table.files,
@@ -229,6 +226,17 @@ class People:
             counted=count_reports(question),
         )
 
+    def check_table(
+        self, collection: Contract, questions: Iterable[str], table: AnswerTable
+    ) -> None:
+        """Refuse a `table` of pairs, which says whose each row is in a column of its own."""
+        for question in map(collection.question, questions):
+            if not KINDS[question.kind].has_row_per_person(table):
+                raise InputError(
+                    f"{table.path}: the columns person, key and value say whose each row is "
+                    f"already; got --person {self.rule.column} with them"
+                )
+
     def first_rows(self, table: AnswerTable) -> FilteredTable:
         """Return `table` with one row of each person."""
         mask = np.zeros(self.rows, dtype=np.bool_)
@@ -236,10 +244,11 @@ class People:
         return FilteredTable.select_rows(table, mask)
 
 
+_PEOPLE = "user|person|customer|client|patient|visitor|respondent|participant|panelist|subject"
+_HOLDERS = "member|device|account|session|employee|student|household|login|people"
 _ID_NAME = re.compile(
-    r"((user|person|people|customer|client|member|patient|device|account|visitor|session|subject|"
-    r"respondent|employee|student|household|panelist|participant|login|e-?mail)"
-    r"(-?(id|ids|uid|uuid|guid|key|no|nr|number|name|hash))?|id|uid|uuid|guid)"
+    rf"({_PEOPLE}|e-?mail)|({_PEOPLE}|{_HOLDERS})-?(id|ids|uid|uuid|guid|key|no|nr|number|name|hash)"
+    r"|id|uid|uuid|guid"
 )
 _LOOKED_AT = 1 << 20  # rows that are searched for a person who has several
 

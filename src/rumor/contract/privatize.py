@@ -304,6 +304,9 @@ def _rows_of_people(
 
     A person is assigned the same questions in every file of a series, as on a device.
     """
+    if not len(people):
+        raise InputError(f"{table.path}: a table must hold at least one answer; got none")
+    people.check_table(collection, outs, table)
     most = max(collection.question(id).reports_per_person for id in outs)
     if people.rule.cap > most:
         raise InputError(

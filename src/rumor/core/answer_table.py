@@ -15,11 +15,13 @@ from __future__ import annotations
 
 import difflib
 import glob
+import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 import pyarrow as pa
@@ -30,10 +32,14 @@ from rumor.core.columns import normalized_name
 from rumor.core.errors import AnswerError, InputError
 from rumor.core.files import PathLike
 from rumor.core.option_sets import MARK
-from rumor.core.table_files import TableFile, open_file, table_ending
+from rumor.core.plain_text import one_line
+from rumor.core.table_files import MemoryFile, RenamedFile, TableFile, open_file, table_ending
 from rumor.core.types import Rows
 
 ERROR, DROP = "error", "drop"
+_NAME = re.compile(r"[^\W\d][\w .:/()?-]{0,60}")
+_SHOWN_NAMES = 20
+_COLUMNS_TO_TELL, _ROWS_TO_TELL = 3, 20
 _RULE = "an answer must not be missing (--missing says what becomes of such rows)"
 
 
@@ -167,17 +173,29 @@ class AnswerTable:
         separator: str | None = None,
     ) -> AnswerTable:
         """Open a file, a folder, a pattern, or "-" for standard input; only headers are read."""
+        files = [open_file(one, separator) for one in _matching_files(path)]
+        return cls._of_files(Path(path), files, mark, missing)
+
+    @classmethod
+    def of(cls, table: object, mark: str = MARK, missing: str = ERROR) -> AnswerTable:
+        """Return `table` in memory as a table of answers; see `MemoryFile.of`."""
+        file = MemoryFile.of(table)
+        return cls._of_files(file.path, [file], mark, missing)
+
+    @classmethod
+    def _of_files(
+        cls, path: Path, files: Sequence[TableFile], mark: str, missing: str
+    ) -> AnswerTable:
         if not mark:
             raise InputError("a mark between answers must be a text; got an empty one")
         rule = MissingAnswerRule(missing)
-        files = [open_file(one, separator) for one in _matching_files(path)]
         for other in files[1:]:
             if other.schema.names != files[0].schema.names or other.schema != files[0].schema:
                 raise InputError(
                     f"{other.path}: the files of one table must have the same columns, of the same "
                     f"types, as {str(files[0].path)!r}; got others"
                 )
-        return cls(Path(path), tuple(files), mark, rule)
+        return cls(path, tuple(files), mark, rule)
 
     @property
     def schema(self) -> pa.Schema:
@@ -189,20 +207,60 @@ class AnswerTable:
         """Whether `batches` yields every row of the files."""
         return True
 
+    def expected_rows(self) -> int | None:
+        """Return about how many rows there are; None where that is not known before reading."""
+        found = [file.expected_rows() for file in self.files]
+        known = [rows for rows in found if rows is not None]
+        return sum(known) if len(known) == len(found) else None
+
     def require(self, column: str) -> None:
         """Raise an InputError unless the table has `column`.
 
-        If a header is missing, the names are respondents' answers: so the error shows a name only
-        if it is very similar to `column`.
+        If a header is missing, the names are respondents' answers: so the error shows names only
+        if they look like those of a header, or one that is very similar to `column`.
         """
         names = {normalized_name(name): name for name in reversed(self.schema.names)}
         if column not in self.schema.names:
             close = difflib.get_close_matches(normalized_name(column), names, n=1, cutoff=0.75)
             meant = f" (did you mean {names[close[0]]!r}?)" if close else ""
+            count = len(self.schema.names)
+            got = f"{count:,} columns of other names"
+            if self._has_header():
+                shown = ", ".join(map(one_line, self.schema.names[:_SHOWN_NAMES]))
+                got = (
+                    f"{shown}{'' if count <= _SHOWN_NAMES else f' and {count - _SHOWN_NAMES} more'}"
+                )
             raise InputError(
-                f"{self.path}: the table must have a column {column!r} in its header; "
-                f"got {len(self.schema.names)} columns of other names{meant}"
+                f"{self.path}: the table must have a column {column!r} in its header; got {got}"
+                f"{meant}"
             )
+
+    def with_names(self, names: Mapping[str, str]) -> Self:
+        """Return this table with columns called by new `names`, each given with its old name."""
+        if not names:
+            return self
+        for name in names.values():
+            self.require(name)
+        taken = set(self.schema.names) - set(names.values())
+        if again := sorted(taken & set(names)):
+            raise InputError(
+                f"{self.path}: a column can only have a name that no other has; got {again[0]!r}"
+            )
+        return replace(self, files=tuple(RenamedFile(file, names) for file in self.files))
+
+    def _has_header(self) -> bool:
+        """Return whether the columns' names look like names, and are in none of many cells below.
+
+        In few columns or rows nothing tells a header from the answers of a first person.
+        """
+        names = self.schema.names
+        if len(names) < _COLUMNS_TO_TELL or not all(_NAME.fullmatch(name) for name in names):
+            return False
+        for batch in self.files[0].batches(dict.fromkeys(names, "text")):
+            cells = ({str(cell) for cell in batch.column(name).to_pylist()} for name in names)
+            is_below = (name in found for name, found in zip(names, cells, strict=True))
+            return len(batch) >= _ROWS_TO_TELL and not any(is_below)
+        return False
 
     @contextmanager
     def locate_errors(self, column: str | None = None, before: int = 0) -> Iterator[None]:

@@ -1,4 +1,4 @@
-"""The file formats of tables of answers: CSV of any separator, Parquet, Stata and SPSS.
+"""The file formats of tables of answers: CSV of any separator, Parquet, Stata, SPSS and Excel.
 
 A CSV may be compressed (.gz), and a CSV or a Parquet file may come by standard input: it is then
 kept in memory, since respondents' answers do not belong in a temporary file. A library's message
@@ -14,13 +14,13 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from rumor.core.errors import InputError, format_value
+from rumor.core.errors import InputError, format_value, type_in_words
 
 STANDARD_INPUT = "-"
 # The file types that pandas reads, and the package that it needs for each.
@@ -28,8 +28,11 @@ STATISTICS = {
     ".dta": ("read_stata", ("pandas",)),
     ".sav": ("read_spss", ("pandas", "pyreadstat")),
     ".zsav": ("read_spss", ("pandas", "pyreadstat")),
+    ".xlsx": ("read_excel", ("pandas", "openpyxl")),
 }
 _KNOWN = (".csv", ".parquet", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz", *STATISTICS)
+
+_INSTEAD = {".xlsx": " (pip install 'rumor[excel]'), or the sheet saved as CSV"}
 
 # How the cells of a CSV can be read.
 _TYPES = {"text": pa.string(), "integer": pa.int64(), "number": pa.float64()}
@@ -42,6 +45,9 @@ _BAD_CELL = re.compile(
 _BAD_TEXT = re.compile(r"CSV column #(?P<column>\d+): .*invalid UTF8 data")
 _BAD_ROW = re.compile(r"Expected (?P<right>\d+) columns, got (?P<wrong>\d+)")
 _INTEGER = re.compile(r"\s*[+-]?[0-9]{1,19}\s*")
+
+_COMMA_NUMBER = re.compile(r"[+-]?[0-9]+,[0-9]+")
+_LOOKED_AT = 10_000  # cells that show how a table writes its numbers
 
 _BLOCK_BYTES = 16 << 20
 _BATCH_ROWS = 1 << 20
@@ -60,6 +66,10 @@ class TableFile(Protocol):
     @property
     def schema(self) -> pa.Schema:
         """Column names and types; a CSV column is text until `batches` converts it."""
+        ...
+
+    def expected_rows(self) -> int | None:
+        """Return about how many rows there are; None where that is not known before reading."""
         ...
 
     def batches(self, cells: Mapping[str, str]) -> Iterator[pa.RecordBatch]:
@@ -106,6 +116,39 @@ def _from_input(data: bytes, separator: str | None) -> TableFile:
 
 
 @dataclass(frozen=True)
+class RenamedFile:
+    """A file whose columns are called by other names."""
+
+    file: TableFile
+    names: Mapping[str, str]
+    """New names of columns, each with its old one."""
+
+    @property
+    def path(self) -> Path:
+        """The file's path, as shown in messages."""
+        return self.file.path
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Column names and types, by the new names."""
+        new = {old: name for name, old in self.names.items()}
+        return pa.schema(
+            [field.with_name(new.get(field.name, field.name)) for field in self.file.schema]
+        )
+
+    def expected_rows(self) -> int | None:
+        """Return about how many rows there are."""
+        return self.file.expected_rows()
+
+    def batches(self, cells: Mapping[str, str]) -> Iterator[pa.RecordBatch]:
+        """Yield the columns named in `cells`, by their new names."""
+        old = {self.names.get(name, name): kind for name, kind in cells.items()}
+        for batch in self.file.batches(old):
+            columns = [batch.column(self.names.get(name, name)) for name in cells]
+            yield pa.RecordBatch.from_arrays(columns, names=list(cells))
+
+
+@dataclass(frozen=True)
 class CsvFile:
     """A CSV file: cells of text with a separator between them."""
 
@@ -114,6 +157,19 @@ class CsvFile:
     separator: str
     data: bytes | None = None
     """The bytes of the table if it does not come from a file."""
+
+    def _decimal_mark(self, numbers: list[str]) -> str:
+        """Return the mark between a number's whole part and its fraction, by the first rows.
+
+        Only where commas separate no cells can one be in a number.
+        """
+        if self.separator == "," or not numbers:
+            return "."
+        with self._reader(dict.fromkeys(numbers, "text"), numbers) as reader:
+            cells = [cell for batch in _first(reader) for column in batch for cell in column]
+        texts = [cell.as_py() or "" for cell in cells[:_LOOKED_AT]]
+        commas = any(_COMMA_NUMBER.fullmatch(text.strip()) for text in texts)
+        return "," if commas and not any("." in text for text in texts) else "."
 
     @classmethod
     def open(cls, path: Path, data: bytes | None, separator: str | None) -> CsvFile:
@@ -138,6 +194,15 @@ class CsvFile:
         if len(set(names)) != len(names):
             raise InputError(f"{path}: columns must have distinct names; got one name twice")
         return cls(path, pa.schema([(name, pa.string()) for name in names]), found, data)
+
+    def expected_rows(self) -> int | None:
+        """Return about how many rows there are, by the length of the first lines."""
+        if self.data is not None or self.path.suffix.lower() == ".gz":
+            return None
+        with self.path.open("rb") as opened:
+            start = opened.read(1 << 20)
+        lines = start.count(b"\n")
+        return max(self.path.stat().st_size * lines // len(start) - 1, 1) if lines else None
 
     def batches(self, cells: Mapping[str, str]) -> Iterator[pa.RecordBatch]:
         """Yield the columns named in `cells` of all rows."""
@@ -171,6 +236,9 @@ class CsvFile:
             ),
             convert_options=pa_csv.ConvertOptions(
                 column_types={name: _TYPES[kind] for name, kind in cells.items()},
+                decimal_point=self._decimal_mark(
+                    [name for name, kind in cells.items() if kind == "number"]
+                ),
                 include_columns=columns,
                 strings_can_be_null=False,
                 quoted_strings_can_be_null=False,
@@ -200,6 +268,14 @@ class CsvFile:
 
 
 def _stream(path: Path, data: bytes | None) -> pa.NativeFile:
+    """Open a file or standard input as UTF-8: unpacked if packed, converted if it is UTF-16."""
+    with _unpacked(path, data) as stream:
+        is_utf16 = stream.read(2) in (b"\xff\xfe", b"\xfe\xff")
+    found = _unpacked(path, data)
+    return pa.transcoding_input_stream(found, "utf-16", "utf-8") if is_utf16 else found
+
+
+def _unpacked(path: Path, data: bytes | None) -> pa.NativeFile:
     """Open the bytes of a file or of standard input, decompressed if they are compressed."""
     if data is None:
         packed = path.suffix.lower() == ".gz"
@@ -233,6 +309,12 @@ def _malformed_csv(file: Path, reason: str) -> InputError:
     return InputError(f"{rule}; got something else")
 
 
+def _first(reader: pa_csv.CSVStreamingReader) -> Iterator[pa.RecordBatch]:
+    """Yield the first batch of `reader`, if it has any."""
+    with contextlib.suppress(StopIteration):
+        yield reader.read_next_batch()
+
+
 def _is_integer(cell: str) -> bool:
     return not cell or (_INTEGER.fullmatch(cell) is not None and -(1 << 63) <= int(cell) < 1 << 63)
 
@@ -261,6 +343,11 @@ class ParquetFile:
         except (pa.ArrowException, OSError):
             raise _broken_parquet(path) from None
 
+    def expected_rows(self) -> int | None:
+        """Return how many rows there are."""
+        rows: int = pq.read_metadata(_parquet(self.path, self.data)).num_rows
+        return rows
+
     def batches(self, cells: Mapping[str, str]) -> Iterator[pa.RecordBatch]:
         """Yield the columns named in `cells` of all rows."""
         try:
@@ -283,17 +370,53 @@ def _broken_parquet(file: Path) -> InputError:
     )
 
 
+def _plain_text_type(kind: pa.DataType) -> pa.DataType:
+    """Return `kind`, or the plain type of texts for the others that texts have."""
+    texts = pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    return pa.string() if texts else kind
+
+
 @dataclass(frozen=True)
-class StatisticsFile:
-    """A Stata or SPSS file, read whole: value labels are the answers."""
+class MemoryFile:
+    """A table in memory, as a file."""
 
     path: Path
     table: pa.Table
+
+    @classmethod
+    def of(cls, table: object) -> Self:
+        """Return `table` (Arrow, pandas, Polars, or columns by name) as a file called "table"."""
+        with contextlib.suppress(Exception):  # which may quote an answer
+            found = table if isinstance(table, pa.Table) else pa.table(table)
+            plain = [field.with_type(_plain_text_type(field.type)) for field in found.schema]
+            return cls(Path("table"), found.cast(pa.schema(plain)))
+        raise InputError(
+            "a table must be a file, or a table in memory (Arrow, pandas, Polars, or columns by "
+            f"name); got {type_in_words(table)}"
+        )
 
     @property
     def schema(self) -> pa.Schema:
         """Column names and types."""
         return self.table.schema
+
+    def expected_rows(self) -> int | None:
+        """Return how many rows there are."""
+        return len(self.table)
+
+    def batches(self, cells: Mapping[str, str]) -> Iterator[pa.RecordBatch]:
+        """Yield the columns named in `cells` of all rows."""
+        for batch in self.table.select(list(cells)).to_batches(_BATCH_ROWS):
+            if len(batch):
+                yield batch
+
+
+@dataclass(frozen=True)
+class StatisticsFile(MemoryFile):
+    """A Stata, SPSS or Excel file, read whole: value labels are the answers.
+
+    Of an Excel file the first sheet is read.
+    """
 
     @classmethod
     def open(cls, path: Path) -> StatisticsFile:
@@ -305,8 +428,8 @@ class StatisticsFile:
                 importlib.import_module(name)
             except ImportError:
                 raise InputError(
-                    f"{path}: to read {ending} files the Python package {name} must be installed; "
-                    f"it is not"
+                    f"{path}: to read {ending} files the Python package {name} must be installed"
+                    f"{_INSTEAD.get(ending, '')}; it is not"
                 ) from None
         pandas: Any = importlib.import_module("pandas")
         with contextlib.suppress(Exception):  # which may quote an answer
@@ -321,12 +444,6 @@ class StatisticsFile:
             f"{path}: a table must be a complete {ending} file; this one is damaged or something "
             f"else"
         )
-
-    def batches(self, cells: Mapping[str, str]) -> Iterator[pa.RecordBatch]:
-        """Yield the columns named in `cells` of all rows."""
-        for batch in self.table.select(list(cells)).to_batches(_BATCH_ROWS):
-            if len(batch):
-                yield batch
 
 
 def _called(value: object) -> str:

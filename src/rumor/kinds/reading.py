@@ -92,9 +92,20 @@ def require_present(column: pa.Array) -> pa.Array:
 class Encoder(Protocol):
     """A mechanism that maps answers to positions."""
 
+    @property
+    def labels(self) -> Sequence[str] | None:
+        """The labels of the positions, or None if they have none."""
+        ...
+
     def encode(self, values: object) -> Codes:
         """Return the positions of `values`: labels, or numbers where the domain has no labels."""
         ...
+
+
+def _differs_little(text: str, labels: Sequence[str] | None) -> bool:
+    """Return whether `text` is one of `labels` but for case and spaces."""
+    plain = {" ".join(label.split()).casefold() for label in labels or ()}
+    return " ".join(text.split()).casefold() in plain
 
 
 class LabelledEncoder(Encoder, Protocol):
@@ -118,8 +129,10 @@ def positions(oracle: Encoder, column: pa.Array) -> Answers:
         try:
             return oracle.encode(coded.dictionary)[coded.indices.to_numpy()]
         except AnswerError as problem:  # its index is a position among the distinct labels
-            row = pc.index(coded.indices, problem.row).as_py()
-            raise AnswerError(problem.rule, row, problem.got) from None
+            row, got = pc.index(coded.indices, problem.row).as_py(), problem.got
+            if _differs_little(coded.dictionary[problem.row].as_py(), oracle.labels):
+                got = "a text that differs from one of them only in case or spaces"
+            raise AnswerError(problem.rule, row, got) from None
     return oracle.encode(_whole(column))
 
 

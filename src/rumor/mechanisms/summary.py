@@ -5,14 +5,15 @@ same contract add up in any order and split (a commutative monoid), so a year is
 of its days. Each carries what it is a summary of and refuses to be added to another.
 
 On disk: the line "rumor summary 1", a line of canonical JSON that says what it is of, then
-the counters as little-endian 64-bit integers.
+the counters as little-endian 64-bit integers. A summary of reports with ids keeps hashes of a few
+of them, so that nobody adds it to a copy of itself: it begins with "rumor summary 2".
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from pathlib import Path
 from typing import Self, TypeVar
@@ -20,6 +21,7 @@ from typing import Self, TypeVar
 import numpy as np
 
 from rumor.core.canonical import Json, canonical_json
+from rumor.core.checks import checked_size
 from rumor.core.errors import InputError, format_value
 from rumor.core.files import OWNER_ONLY, PathLike, write_whole
 from rumor.core.reports import MAX_REPORTS, as_reports
@@ -28,7 +30,7 @@ from rumor.mechanisms import Mechanism, from_description
 
 M = TypeVar("M", bound=Mechanism)
 
-_MAGIC = b"rumor summary 1\n"
+_MAGIC, _MAGIC_WITH_IDS = b"rumor summary 1\n", b"rumor summary 2\n"
 _DAMAGED = "a summary's header must be intact; this one is damaged"
 
 
@@ -41,6 +43,8 @@ class Summary:
     tally: Tally = field(repr=False)
     contract: str | None = None
     question: str | None = None
+    some_ids: tuple[str, ...] = field(default=(), repr=False)
+    """Hashes of a few of the ids of the reports, sorted."""
 
     @classmethod
     def empty(
@@ -49,6 +53,37 @@ class Summary:
         """Return the summary of no reports: adding it changes nothing."""
         tally = np.zeros(mechanism.tally_size, dtype=np.int64)
         return cls(mechanism, 0, tally, contract, question)
+
+    @classmethod
+    def from_counts(
+        cls,
+        mechanism: Mechanism,
+        counts: object,
+        reports: int,
+        *,
+        contract: str | None = None,
+        question: str | None = None,
+    ) -> Self:
+        """Return the summary of `reports` reports whose counters are `counts`.
+
+        The counters are those of docs/reference/bytes.md ("Summary file"), such as the number of
+        reports that support each value; counts that no reports have are refused.
+        """
+        tally = np.asarray(counts)
+        if tally.shape != (mechanism.tally_size,) or tally.dtype.kind not in "iu":
+            raise InputError(
+                f"counts must be {mechanism.tally_size:,} integers for this mechanism; "
+                f"got an array of {tally.dtype} of shape {tally.shape}"
+            )
+        checked_size("reports", reports, 0, MAX_REPORTS)
+        mechanism.check_report_count(reports)
+        tally = tally.astype(np.int64)
+        if not mechanism.consistent(tally, reports):
+            raise InputError(
+                f"counts must be those of their number of reports; got counters that no "
+                f"{reports:,} reports of {mechanism.name!r} have"
+            )
+        return cls(mechanism, reports, tally, contract, question)
 
     def made_by(self, kind: type[M]) -> M:
         """Return the mechanism, for callers who know that its class is `kind`."""
@@ -66,7 +101,7 @@ class Summary:
 
     def _with(self, reports: int, tally: Tally) -> Self:
         self.mechanism.check_report_count(reports)
-        return type(self)(self.mechanism, reports, tally, self.contract, self.question)
+        return replace(self, reports=reports, tally=tally)
 
     @property
     def identity(self) -> dict[str, Json]:
@@ -87,7 +122,13 @@ class Summary:
                     f"summaries must be of the same {key} to be added; "
                     f"got {format_value(ours)} and {format_value(theirs)}"
                 )
-        return self._with(self.reports + other.reports, self.tally + other.tally)
+        if set(self.some_ids) & set(other.some_ids):
+            raise InputError(
+                f"summaries must be of different reports to be added; got two of which both count "
+                f"some reports (of {self.reports:,} and {other.reports:,})"
+            )
+        total = self._with(self.reports + other.reports, self.tally + other.tally)
+        return replace(total, some_ids=tuple(sorted(self.some_ids + other.some_ids)))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Summary) and self.to_bytes() == other.to_bytes()
@@ -97,13 +138,17 @@ class Summary:
 
     def to_bytes(self) -> bytes:
         """Return the summary as bytes; equal summaries have equal bytes."""
-        header = canonical_json({**self.identity, "reports": str(self.reports)})
-        return _MAGIC + header + b"\n" + self.tally.astype("<i8").tobytes()
+        said: dict[str, Json] = {**self.identity, "reports": str(self.reports)}
+        if self.some_ids:
+            said["ids"] = list(self.some_ids)
+        header = canonical_json(said)
+        magic = _MAGIC_WITH_IDS if self.some_ids else _MAGIC
+        return magic + header + b"\n" + self.tally.astype("<i8").tobytes()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
         """Return the summary that `to_bytes` wrote, or a sentence that says what is damaged."""
-        if not data.startswith(_MAGIC):
+        if not data.startswith((_MAGIC, _MAGIC_WITH_IDS)):
             raise InputError(
                 f"a summary file must begin with {_MAGIC.decode().strip()!r}; got something else"
             )
@@ -114,6 +159,9 @@ class Summary:
             mechanism = from_description(header["mechanism"])
             contract, question = header["contract"], header["question"]
             if not all(name is None or isinstance(name, str) for name in (contract, question)):
+                raise TypeError
+            ids = tuple(header.get("ids", ()))
+            if not all(isinstance(id, str) for id in ids) or sorted(set(ids)) != list(ids):
                 raise TypeError
         except InputError:
             raise
@@ -130,7 +178,7 @@ class Summary:
                 f"a summary's counters must be those of its number of reports; got counters that "
                 f"no {count:,} reports of {mechanism.name!r} have"
             )
-        summary = cls(mechanism, count, tally, contract, question)
+        summary = cls(mechanism, count, tally, contract, question, ids)
         if summary.to_bytes() != data:  # equal summaries have equal bytes, so there is one form
             raise InputError(_DAMAGED)
         return summary
@@ -157,7 +205,7 @@ class Summary:
         if not file.is_file():
             return False
         with file.open("rb") as opened:
-            return opened.read(len(_MAGIC)) == _MAGIC
+            return opened.read(len(_MAGIC)) in (_MAGIC, _MAGIC_WITH_IDS)
 
 
 def merge(summaries: Iterable[Summary]) -> Summary:

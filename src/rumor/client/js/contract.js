@@ -14,7 +14,7 @@ const SLUG = /^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$/;
 const RESULT_COLUMNS = ["frequency", "low", "high", "unbiased", "stderr", "ratio", "stratum", "count", "value"];
 const DIGEST = /^[0-9a-f]{64}$/;
 // A contract must omit a member that has its default, so that equal contracts have equal digests.
-const DEFAULTS = { admission: "open", revision: 1, previous: null, series_epsilon: null, ask: null, linked: null, issuer: null, relay: null };
+const DEFAULTS = { admission: "open", revision: 1, previous: null, series_epsilon: null, ask: null, linked: null, issuer: null, relay: null, groups: null };
 const QUESTION_DEFAULTS = { memo: "value", period_days: null };
 
 /** @type {WeakMap<object, import("./rumor.js").Mechanism>} */
@@ -52,6 +52,7 @@ export async function parseContract(given, { digest, collector = "" } = {}) {
   const blind = fields.issuer !== null || fields.admission === "blind";
   const issuer = blind ? (await import("./issuing.js")).readIssuer(fields, questions) : null;
   if (fields.relay !== null) await (await import("./relay.js")).checkRelay(fields.relay);
+  const groups = fields.groups === null ? null : (await import("./groups.js")).readGroups(fields, questions);
   if (fields.series_epsilon !== null) checkCeiling(fields, questions);
   const found = await digestOf(table);
   if (digest !== undefined && digest !== found) {
@@ -71,6 +72,7 @@ export async function parseContract(given, { digest, collector = "" } = {}) {
     linked: fields.linked && Object.freeze([...fields.linked]),
     issuer,
     relay: fields.relay && Object.freeze({ ...fields.relay }),
+    groups,
     questions: Object.freeze(questions),
     /** Return the question with this id. */
     question(id) {
@@ -145,7 +147,8 @@ async function readQuestion(given) {
   return question;
 }
 
-function checkLabels(labels) {
+/** Check a list of labels. */
+export function checkLabels(labels) {
   if (!Array.isArray(labels)) refuse("labels must be a list or null", labels);
   labels.forEach((label) => checkText("a label", label));
   if (FORBIDDEN_CHARACTERS.test(labels.join(""))) refuse("a label must be text without control characters", labels);

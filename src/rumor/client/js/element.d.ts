@@ -6,6 +6,8 @@ import type { RumorError } from "./rumor.js";
 export class RumorQuestion extends HTMLElement {
   /** The respondent's invitation, where the collection needs one. */
   invitation: string;
+  /** The respondent's groups by name, which are sent in the clear if the collection has them. */
+  groups: Record<string, string>;
 }
 
 /** A report was drawn and charged to the ledger; it has not been sent. */

@@ -74,6 +74,7 @@ export class RumorQuestion extends HTMLElement {
 
   /** The respondent's invitation, if the collection is for invited people. */
   invitation = "";
+  #groups = {};
   #run = 0;
   #busy = false;
   #root = this.attachShadow({ mode: "open" });
@@ -97,6 +98,17 @@ export class RumorQuestion extends HTMLElement {
     if (this.isConnected) this.#start();
   }
 
+  /** The respondent's groups by name, which are sent in the clear if the collection has them. */
+  get groups() {
+    return { ...this.#groups };
+  }
+
+  // The notice shows what is sent, so it is drawn anew.
+  set groups(given) {
+    this.#groups = { ...given };
+    if (this.isConnected) this.#start();
+  }
+
   /** The collector's address, without the slash at its end. */
   get #collector() {
     return (this.getAttribute("collector") ?? "").replace(/\/+$/, "");
@@ -117,7 +129,7 @@ export class RumorQuestion extends HTMLElement {
       const consent = async (change) => (await import("./view/consent.js")).askConsent(change, words, this.#root);
       const person = await Respondent.open({ store: new BrowserStore(), consent });
       const known = { words, contract, person, card: { question, value: undefined, state: "open", envelopes: [] }, notices: [] };
-      known.notices = await notices(known);
+      known.notices = await notices(known, this.#groups);
       if (run !== this.#run) return;
       this.#known = known;
       await this.#stock();
@@ -157,7 +169,7 @@ export class RumorQuestion extends HTMLElement {
     const title = h("h2", { class: "title", part: "title", id: "title", tabindex: "-1", dir: "auto" }, question.text || question.id);
     const said = h("p", { class: "status", part: "status", role: "status", tabindex: "-1" }, status);
     const place = h("div", { class: "action", part: "action" });
-    const body = { open: () => this.#asking(place), drawn: () => this.#drawn(place), sent: () => this.#sent(place), full: () => h("p", { class: "soft" }, fullSentence(card, words)), away: () => null }[state]();
+    const body = { open: () => this.#asking(place), drawn: () => this.#drawn(place), sent: () => this.#sent(place), full: () => h("p", { class: "soft" }, fullSentence(card, words, this.#known.withdrawable)), away: () => null }[state]();
     this.#put(words, title, state === "full" ? null : notices, body, h("div", { role: "alert" }), said, place, this.#spent());
   }
 
@@ -222,7 +234,7 @@ export class RumorQuestion extends HTMLElement {
     await this.#once(async () => {
       await this.#stock();
       if (card.state !== "open") throw new RumorError("tab", "another tab has answered meanwhile");
-      const made = await person.prepare(contract, { [card.question.id]: card.value }, { invitation: this.invitation });
+      const made = await person.prepare(contract, { [card.question.id]: card.value }, { invitation: this.invitation, ...(contract.groups && { groups: this.#groups }) });
       card.notes = made[0].notes;
       noteDrawn(card, made);
       await this.#stock();
@@ -301,7 +313,7 @@ export class RumorQuestion extends HTMLElement {
     const known = problem instanceof RumorError ? problem.message : null;
     const notice = h("div", { class: "notice", part: "problem" }, h("p", {}, own ?? words.errors.other), (!own || DETAILED.includes(problem.code)) && known ? h("p", { lang: "en" }, known) : null);
     if (problem.code === "unreachable" && retry) notice.append(h("button", { type: "button", onclick: retry }, words.retry));
-    const place = this.#root.querySelector("[role=alert]");
+    const place = this.#root.querySelector("div[role=alert]");
     if (this.#known && place) place.replaceChildren(notice);
     else this.#put(words, h("div", { role: "alert" }, notice));
     this.#tell("rumor-problem", { code: problem.code ?? "other" });
@@ -317,11 +329,11 @@ export class RumorQuestion extends HTMLElement {
 }
 
 /** Return the notices before answering (view/notices.js), if the contract needs any. */
-async function notices({ words, contract, person, card: { question } }) {
+async function notices({ words, contract, person, card: { question } }, groups) {
   const linked = contract.linked?.includes(question.id);
-  if (!contract.ask && !linked && !contract.relay) return [];
+  if (!contract.ask && !linked && !contract.relay && !contract.groups) return [];
   const { noticesView } = await import("./view/notices.js");
-  return noticesView(contract, linked, contract.ask && (await person.assignment(contract)), words, words.tag);
+  return noticesView(contract, linked, contract.ask && (await person.assignment(contract)), words, words.tag, groups);
 }
 
 if (!customElements.get("rumor-question")) customElements.define("rumor-question", RumorQuestion);

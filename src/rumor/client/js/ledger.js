@@ -75,10 +75,10 @@ export const findRow = (state, key) => state.answers.find((row) => KEYS.every((n
 
 /**
  * Charge one report and store it as pending, in place; refuse it where it would exceed a limit. `contract` is a digest,
- * `settled` the permanent answer of a period, `ceilings` the limits of series and device; `token` returns the admission token
+ * `settled` the permanent answer of a period, `stratum` the respondent's groups, `ceilings` the limits of series and device; `token` returns the admission token
  * of the n-th report, and `seal` seals it for a relay.
  */
-export async function debit(state, { key, question, mechanism, report, contract, settled, scope }, ceilings, token, seal) {
+export async function debit(state, { key, question, mechanism, report, contract, settled, scope, stratum }, ceilings, token, seal) {
   const ours = rowsOfSeries(state, key.series)
     .filter((row) => row.question === key.question)
     .map((row) => ({ ...row, made: reportsInScope(row, scope) }));
@@ -106,7 +106,7 @@ export async function debit(state, { key, question, mechanism, report, contract,
   const signed = seal && admission?.id && { token: admission.token };
   keepWithdrawalKey(state, { id, key: withdrawalKey, ...names, number: earlier, retention: question.retention_days, ...signed });
   const elsewhere = scope.name !== key.series && { scope: scope.name };
-  const pending = { id, ...names, ...elsewhere, report: toHex(report), ...(admission && { token: admission.token }) };
+  const pending = { id, ...names, ...elsewhere, report: toHex(report), ...(admission && { token: admission.token }), ...(stratum !== undefined && { stratum }) };
   // Sealed once, so that retries send the same bytes and are counted once.
   Object.assign(pending, await seal?.(pending));
   state.pending.push(pending);

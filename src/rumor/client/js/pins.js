@@ -62,13 +62,14 @@ export function noteShared(row, { name, series }, mechanism) {
   else row.shares.push({ scope: name, mechanism, reports: 1 });
 }
 
-/** Return the sender anonymity of a contract: blind tokens and their issuer, the relay, its minimum batch size, its turns. */
-const senderAnonymityOf = ({ admission, relay, issuer }) => ({
+/** Return the sender anonymity of a contract: blind tokens, their issuer, the relay, its batch size and turns, the groups. */
+const senderAnonymityOf = ({ admission, relay, issuer, groups }) => ({
   blind: admission === "blind",
   relay: relay?.url,
   crowd: relay?.crowd,
   issuer: issuer?.url,
   ...(relay?.turn_hours && { turn_hours: relay.turn_hours }),
+  ...(groups && { groups }),
 });
 
 /**
@@ -104,8 +105,8 @@ export function nextPin({ name, names, pin }, contract, drawn) {
         `names another one than this device answered`,
     );
   }
-  // Pins of older versions do not have it.
-  if (pin.way) checkNotWeaker(pin.way, met.way, series);
+  // Pins of older versions do not have it; no contract of theirs had groups.
+  checkNotWeaker(pin.way ?? {}, met.way, series);
   // A revision may lower the limit.
   return { ...pin, ...met, revision, contract: digest, ceiling: Math.min(pin.ceiling, contract.series_epsilon ?? pin.ceiling) };
 }
@@ -121,6 +122,7 @@ function checkNotWeaker(before, now, series) {
   const worse =
     before.blind && !now.blind ? "uses blind tokens and this revision does not"
     : before.issuer && now.issuer !== before.issuer ? `has tokens signed by ${before.issuer} and this revision does not`
+    : !areCoarser(now.groups ?? {}, before.groups) ? `tells ${before.groups ? "fewer" : "no"} groups apart in the clear and this revision more`
     : before.relay && now.relay !== before.relay ? `sends reports through ${before.relay} and this revision does not`
     : before.relay && now.crowd < before.crowd ? `releases batches of ${before.crowd} reports or more and this revision smaller ones`
     : before.turn_hours && !(now.turn_hours >= before.turn_hours) ? `takes one report per question every ${before.turn_hours} hours and this revision more`
@@ -129,6 +131,10 @@ function checkNotWeaker(before, now, series) {
     refuse(`a revision must not weaken sender anonymity: series '${series}' ${worse}; start a new series`);
   }
 }
+
+/** Return whether `later` groups say nothing of a respondent that `earlier` ones do not. */
+const areCoarser = (later, earlier = {}) =>
+  Object.keys(later).every((name) => Object.hasOwn(earlier, name) && later[name].every((label) => earlier[name].includes(label)));
 
 function refuse(sentence) {
   throw new RumorError("revision", sentence);

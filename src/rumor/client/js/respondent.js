@@ -54,23 +54,24 @@ export class Respondent {
   }
 
   /** Make reports of `answers` (by question id), charge them and store them durably: all of them or none. */
-  async prepare(contract, answers, { invitation } = {}) {
+  async prepare(contract, answers, { invitation, groups } = {}) {
     // A failed enrolment matters only if a token turns out to be missing.
     const missing = contract.issuer && invitation && (await this.enrol(contract, invitation).catch((problem) => problem));
     if (contract.ask) await this.#checkAssigned(contract, Object.keys(answers ?? {}));
     try {
-      return await this.#prepare(contract, answers, invitation);
+      return await this.#prepare(contract, answers, invitation, groups);
     } catch (reached) {
       if (missing && reached.code === "invitation") throw missing;
       // Consent is requested outside the transaction: it may take long, and the assigned day may end meanwhile.
       if (!(reached instanceof CeilingError) || !(await this.#askConsent(contract, reached))) throw reached;
     }
     if (contract.ask) await this.#checkAssigned(contract, Object.keys(answers));
-    return this.#prepare(contract, answers, invitation);
+    return this.#prepare(contract, answers, invitation, groups);
   }
 
-  #prepare(contract, answers, invitation) {
+  #prepare(contract, answers, invitation, groups) {
     return this.#update(async (state) => {
+      const stratum = await stratumIn(contract, groups);
       const module = await admissionModule(contract);
       const admits = await module?.tokenSource(state, contract, invitation);
       const given = Object.entries(answers ?? {});
@@ -87,7 +88,7 @@ export class Respondent {
         const question = contract.question(id);
         const made = await this.#report(state, contract, question, value);
         const notes = (made.mechanism.notes?.(value) ?? []).map((note) => ({ ...note, message: `question '${id}': ${note.message}` }));
-        const kept = await debit(state, { ...made, scope }, ceilings, admits?.(id), seal);
+        const kept = await debit(state, { ...made, scope, stratum }, ceilings, admits?.(id), seal);
         noteCollector(state, kept.id, contract.collector || pin.collector);
         reports.push(withOldNames({ ...pendingReport(kept), notes }, "PendingReport"));
       }
@@ -298,6 +299,13 @@ export class Respondent {
 
 withOldNames(Respondent.prototype, "Respondent");
 
+/** Return the number of a respondent's groups; undefined where the contract has none. */
+async function stratumIn({ groups, name }, given) {
+  if (groups) return (await import("./groups.js")).stratumOf(groups, given);
+  if (given && Object.keys(given).length) throw new RumorError("answer", `${formatValue(name)} has no groups, so none are sent`);
+  return undefined;
+}
+
 /** Return an answer, checked, in the mechanism's own form; an error names the question. */
 async function encodedAnswer(mechanism, id, value) {
   try {
@@ -310,12 +318,12 @@ async function encodedAnswer(mechanism, id, value) {
 
 /** Send reports of one question, with several attempts. */
 async function deliver(base, group, attempts, pause, now) {
-  const [{ contract, question, token, relay }] = group;
+  const [{ contract, question, token, relay, stratum }] = group;
   const records = concat(...group.flatMap(({ id, report }) => [fromHex(id), fromHex(report)]));
   const work = async () =>
     relay
       ? (await import("./relay.js")).sendToRelay(group[0], now())
-      : sendRecords(base, contract, question, records, group.length, token);
+      : sendRecords(base, contract, question, records, group.length, token, stratum);
   return withRetries(work, attempts, pause);
 }
 
@@ -323,7 +331,7 @@ async function deliver(base, group, attempts, pause, now) {
 function groupRows(rows) {
   const found = new Map();
   for (const row of [...rows].sort((a, b) => (a.id < b.id ? -1 : 1))) {
-    const name = `${row.contract} ${row.question}`;
+    const name = `${row.contract} ${row.question} ${row.stratum ?? ""}`;
     // A report with a token or to a relay needs a request of its own.
     const together = row.token || row.relay ? null : found.get(name)?.at(-1);
     const most = Math.max(1, Math.min(MOST_RECORDS, Math.floor(MOST_BYTES / (16 + row.report.length / 2))));

@@ -14,6 +14,7 @@ export class RumorError extends Error {
     | "invitation" // the collection needs a valid invitation
     | "issuer" // the issuer of tokens cannot be reached, and no signed token is left
     | "turn" // this question already has a report in the current turn of the relay
+    | "tab" // another tab or element has answered meanwhile: nothing was drawn
     | "over" // the turn of a report ended before the report could be sent
     | "revision" // the contract is not a later revision of the answered one
     | "consent" // the contract may cost more than was agreed, and the respondent did not agree
@@ -84,6 +85,8 @@ export interface Contract {
   readonly linked: readonly [string, string] | null;
   /** The issuer of blind tokens, with its public key for each question; null: none. */
   readonly issuer: { readonly url: string; readonly keys: Readonly<Record<string, string>> } | null;
+  /** The public columns that are sent in the clear with each report, each with its groups; null: none. */
+  readonly groups: Readonly<Record<string, readonly string[]>> | null;
   readonly questions: readonly Question[];
   /** Return the question with this id, or throw where there is none. */
   question(id: string): Question;
@@ -238,7 +241,7 @@ export class Respondent {
   prepare(
     contract: Contract,
     answers: Record<string, Answer>,
-    options?: { invitation?: string },
+    options?: { invitation?: string; groups?: Readonly<Record<string, unknown>> },
   ): Promise<PendingReport[]>;
   /** Have the issuer sign every token of an invitation, for all questions; `prepare` does so too. */
   enrol(contract: Contract, invitation: string): Promise<void>;

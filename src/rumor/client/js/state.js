@@ -27,7 +27,8 @@ const isPendingRow = (row) =>
   areTexts(row.series, row.contract, row.question) && isHex(row.id, "{16}") && isHex(row.report) &&
   (row.token === undefined || isHex(row.token, "{16}") || isHex(row.token, "{320}")) &&
   (row.relay === undefined || (areTexts(row.relay) && isHex(row.sealed))) &&
-  (row.turn === undefined || (isHour(row.turn) && isHour(row.expires)));
+  (row.turn === undefined || (isHour(row.turn) && isHour(row.expires))) &&
+  (row.stratum === undefined || isHour(row.stratum));
 const isSpendingRow = (row) =>
   areTexts(row.series, row.question) && isCount(row.round) && isHex(row.epoch) && isHex(row.tag) && isLoss(row.epsilon);
 

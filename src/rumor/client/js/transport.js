@@ -66,14 +66,16 @@ export async function withRetries(work, attempts, pause = 0.25) {
 /**
  * Send records (id and report each); returns when the collector has stored all of them.
  * @param {string} [token] the admission token, where the collection needs one
+ * @param {number} [stratum] the groups of all reports, where the contract has groups
  * @returns {Promise<{ accepted: number, duplicates: number }>}
  */
-export async function sendRecords(base, digest, question, records, count, token) {
+export async function sendRecords(base, digest, question, records, count, token, stratum) {
   const url = `${base}/v1/reports`;
   const headers = {
     "Content-Type": "application/vnd.rumor.reports",
     "Rumor-Collection": digest,
     "Rumor-Question": question,
+    ...(stratum !== undefined && { "Rumor-Group": String(stratum) }),
     ...(token && { "Rumor-Token": token }),
   };
   const { accepted, duplicates } = await request(url, { method: "POST", headers, body: records });

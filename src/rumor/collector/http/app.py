@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 from starlette.applications import Starlette
+from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -190,7 +191,8 @@ class _Routes:
         """Answer GET comparisons: the difference between two periods, for analysts."""
         self._admit_analyst(request)
         given = request.query_params
-        _known_keys(given, ("collection", "first", "second", "different_people", "level"))
+        keys = ("collection", "first", "second", "different_people", "level", "group")
+        _known_keys(given, keys)
         if "first" not in given or "second" not in given:
             raise Problem(
                 "invalid-query", "a comparison is of a first and a second period; got one"
@@ -201,6 +203,7 @@ class _Routes:
             [given["first"], given["second"]],
             _flag(given, "different_people"),
             _view(given),
+            given.getlist("group"),
         )
         self._count("comparisons", 200)
         return json_response(answer, headers=_PRIVATE)
@@ -209,12 +212,13 @@ class _Routes:
         """Answer GET trends: the trend of a question over the days, for analysts."""
         self._admit_analyst(request)
         given = request.query_params
-        _known_keys(given, ("collection", "every", "different_people"))
+        _known_keys(given, ("collection", "every", "different_people", "group"))
         answer = await self._service.trend(
             request.path_params["question"],
             given.get("collection"),
             given.get("every", "day"),
             _flag(given, "different_people"),
+            given.getlist("group"),
         )
         self._count("trends", 200)
         return json_response(answer, headers=_PRIVATE)
@@ -256,7 +260,7 @@ class _Routes:
 
 
 _VIEW_KEYS = ("level", "of", "simultaneous", "rows", "order", "looks")
-_QUERY_KEYS = ("collection", "method", *_VIEW_KEYS, "from", "to", "format")
+_QUERY_KEYS = ("collection", "method", *_VIEW_KEYS, "from", "to", "group", "format")
 _FORMATS = {
     "json": "application/json",
     "csv": "text/csv; charset=utf-8",
@@ -279,7 +283,7 @@ def _collection(given: Mapping[str, str]) -> str | None:
     return given.get("collection")
 
 
-def _query(question: str, given: Mapping[str, str]) -> EstimateQuery:
+def _query(question: str, given: QueryParams) -> EstimateQuery:
     _known_keys(given, _QUERY_KEYS)
     format = given.get("format", "json")
     if format not in _FORMATS:
@@ -297,6 +301,7 @@ def _query(question: str, given: Mapping[str, str]) -> EstimateQuery:
         _view(given),
         (first, last),
         format,
+        given.getlist("group"),
     )
 
 

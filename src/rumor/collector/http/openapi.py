@@ -11,6 +11,7 @@ from rumor.collector.http.wire import BINARY_TYPE, ENVELOPES_TYPE, JSON_TYPE
 from rumor.core.exact import CONFIDENCE
 
 _GROUP = "The number of the reports' combination of groups, where the contract has groups."
+_IN_GROUP = {"type": "string", "description": "NAME=GROUP: only respondents in this group."}
 _MODULE = "A module of the client; or, as integrity.json, the hashes of all."
 
 
@@ -225,6 +226,7 @@ def _estimates() -> dict[str, Any]:
         "looks": {"enum": ["one", "any"], "default": "one"},
         "from": {**text, "format": "date"},
         "to": {**text, "format": "date"},
+        "group": {"type": "array", "items": _IN_GROUP},
         "format": {"enum": ["json", "csv", "parquet", "png", "svg"], "default": "json"},
     }
     path = _path("question")
@@ -292,7 +294,11 @@ def _between_days(
     summary: str, schema: dict[str, Any], options: dict[str, dict[str, Any]]
 ) -> dict[str, Any]:
     """Describe an analyst's route over several days, with the option `different_people`."""
-    known = {**options, "different_people": {"type": "boolean", "default": False}}
+    known = {
+        **options,
+        "different_people": {"type": "boolean", "default": False},
+        "group": {"type": "array", "items": _IN_GROUP},
+    }
     queries = [{"name": name, "in": "query", "schema": one} for name, one in known.items()]
     return {
         "summary": summary,

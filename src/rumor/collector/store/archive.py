@@ -112,21 +112,22 @@ def newest_reports(
 
 
 def spent_ids(
-    database: Database, entry: StoredCollection, question: str, strata: Strata = None
-) -> Iterator[Reports]:
-    """Yield the ids of deleted reports."""
-    after, numbers = b"", entry.numbers(question, strata)
+    database: Database, entry: StoredCollection, question: str
+) -> Iterator[tuple[int | None, Reports]]:
+    """Yield the ids of deleted reports, those of each stratum apart."""
+    after, numbers = b"", entry.numbers(question)
     while True:
         with database.reading() as run:
             rows = run(
-                f"SELECT id FROM report WHERE question {one_of(numbers)} AND report IS NULL"
-                f" AND id > ? ORDER BY id LIMIT {CHUNK}",
+                f"SELECT question, id FROM report WHERE question {one_of(numbers)}"
+                f" AND report IS NULL AND id > ? ORDER BY id LIMIT {CHUNK}",
                 *(*numbers, after),
             )
         if not rows:
             return
-        after = bytes(rows[-1][0])
-        yield _rows(b"".join(bytes(id) for (id,) in rows), ID_BYTES)
+        after = bytes(rows[-1][1])
+        for number, ids in _by(rows):
+            yield numbers[number], _rows(joined_fields(ids), ID_BYTES)
 
 
 def restore(

@@ -297,9 +297,13 @@ class StoreReader(Protocol):
         """Return some of the newest reports that are still there, without their ids."""
         ...
 
-    def spent_ids(
-        self, registered: StoredCollection, question: str, strata: Strata = ...
-    ) -> Iterator[Reports]:
+    def spent_by_stratum(
+        self, registered: StoredCollection, question: str
+    ) -> Iterator[tuple[int | None, Reports]]:
+        """Yield the ids of deleted reports, those of each stratum (None without groups) apart."""
+        ...
+
+    def spent_ids(self, registered: StoredCollection, question: str) -> Iterator[Reports]:
         """Yield the ids of reports that were deleted after they had been counted."""
         ...
 

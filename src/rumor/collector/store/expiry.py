@@ -8,7 +8,7 @@ last ones of some days, the counts of these days become part of a span
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from rumor.collector.store.base import StoredCollection, stored_name
@@ -73,13 +73,59 @@ def _expire_question(database: Database, entry: StoredCollection, id: str, first
         found.setdefault(number, []).append(_Days(day, n, low, high, (n, day)))
     deleted = 0
     for number, days in found.items():
-        for some in _together(days):
-            deleted += _delete(database, entry, stored_name(id, numbers[number]), some)
+        if len(numbers) == 1 or _reports(days) > CHUNK:
+            for some in _together(days):
+                deleted += _delete(database, entry, stored_name(id, numbers[number]), some)
+    few = {number: days for number, days in found.items() if len(numbers) > 1}
+    for some_numbers in _few_at_a_time(few):
+        deleted += _delete_strata(database, entry, id, some_numbers, first, mark)
     for number in unmerged:  # an older Rumor kept quiet days
         if number not in found:
             with database.writing(alone=True) as run:
                 merge(run, number, first)
     return deleted
+
+
+def _reports(days: Sequence[_Days]) -> int:
+    return sum(each.reports for each in days)
+
+
+def _few_at_a_time(found: Mapping[int, Sequence[_Days]]) -> Iterator[list[int]]:
+    """Yield the numbers of strata of few reports, as many as one transaction may delete."""
+    some: list[int] = []
+    total = 0
+    for number, days in found.items():
+        reports = _reports(days)
+        if reports > CHUNK:
+            continue
+        if total + reports > CHUNK:
+            yield some
+            some, total = [], 0
+        some.append(number)
+        total += reports
+    if some:
+        yield some
+
+
+def _delete_strata(
+    database: Database,
+    entry: StoredCollection,
+    id: str,
+    numbers: Sequence[int],
+    first: int,
+    mark: int,
+) -> int:
+    """Delete all reports of some strata before the day `first`, and merge their counts."""
+    with database.writing(alone=True) as run:
+        keeps = keeps_ids(read_collections(database, run), entry, id)
+        rows = run(
+            f"{SPEND if keeps else 'DELETE FROM report'} WHERE question {one_of(numbers)}"
+            " AND day < ? AND number <= ? RETURNING 1",
+            *(*numbers, first, mark),
+        )
+        for number in numbers:
+            merge(run, number, first)
+    return len(rows)
 
 
 def _together(days: Sequence[_Days]) -> Iterator[_Days]:

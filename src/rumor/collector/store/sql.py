@@ -112,11 +112,15 @@ class SqlReader:
         """Return some of the newest reports that are still there."""
         return archive.newest_reports(self.database, registered, question, most, strata)
 
-    def spent_ids(
-        self, registered: StoredCollection, question: str, strata: Strata = None
-    ) -> Iterator[Reports]:
+    def spent_ids(self, registered: StoredCollection, question: str) -> Iterator[Reports]:
         """Yield the ids of deleted reports."""
-        return archive.spent_ids(self.database, registered, question, strata)
+        return (ids for _, ids in archive.spent_ids(self.database, registered, question))
+
+    def spent_by_stratum(
+        self, registered: StoredCollection, question: str
+    ) -> Iterator[tuple[int | None, Reports]]:
+        """Yield the ids of deleted reports, those of each stratum apart."""
+        return archive.spent_ids(self.database, registered, question)
 
     def early_withdrawals(self, registered: StoredCollection, question: str) -> dict[bytes, int]:
         """Return the days of withdrawals of reports that have not arrived, by id."""

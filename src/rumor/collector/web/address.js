@@ -2,15 +2,18 @@
 
 const KEYS = ["collection", "question", "from", "to", "looks"];
 
-/** Return the address's collection (a digest), question, first day, last day and looks, each null where absent. */
+/**
+ * Return the address's collection (a digest), question, first day, last day and looks, each null where absent, and its groups,
+ * each NAME=GROUP.
+ */
 export function place() {
   const said = new URLSearchParams(location.hash.slice(1));
-  return Object.fromEntries(KEYS.map((key) => [key, said.get(key)]));
+  return { ...Object.fromEntries(KEYS.map((key) => [key, said.get(key)])), group: said.getAll("group") };
 }
 
 /** Store the state of `page` in the address; the browser's back button restores the one before. */
 export function remember(page) {
-  const said = KEYS.filter((key) => page[key]).map((key) => [key, page[key]]);
+  const said = [...KEYS.filter((key) => page[key]).map((key) => [key, page[key]]), ...page.group.map((each) => ["group", each])];
   const address = said.length ? `#${new URLSearchParams(said)}` : location.pathname;
   if (address !== (location.hash || location.pathname)) history.pushState(null, "", address);
 }

@@ -12,7 +12,7 @@ import { styled } from "/client/view/style.js";
 /** The page's state. A card is "open", "drawn", "sent", "full" or, where another day is assigned, "away". */
 const page = {
   words: null, lang: "en", contract: null, person: null, invitation: "", cards: new Map(), older: 0, busy: false, say: null,
-  refusal: null, steps: null, asking: false, assignment: null, notices: null, withdrawable: 0,
+  refusal: null, steps: null, asking: false, assignment: null, notices: null, withdrawable: 0, groups: {},
 };
 
 const number = (value, digits) => formatNumber(page.words, value, digits);
@@ -78,6 +78,7 @@ async function takeStock() {
   // The assignment is drawn and stored before anything is shown.
   page.assignment = await page.person.assignment(page.contract);
   const standing = await page.person.budget(page.contract);
+  page.withdrawable = await page.person.withdrawable(page.contract.series);
   const mine = page.contract.questions.filter(({ id }) => page.assignment.questions.includes(id));
   for (const question of mine) {
     const card = page.cards.get(question.id) ?? { question, value: undefined, state: "open", envelopes: [] };
@@ -94,7 +95,7 @@ async function render() {
   const { words, contract } = page;
   byId("name").textContent = contract.name;
   byId("invitation").replaceChildren(...invitationView());
-  byId("cards").replaceChildren(...(page.notices?.noticesView(contract, contract.linked, page.assignment, words, page.lang) ?? []), ...[...page.cards.values()].map(cardView));
+  byId("cards").replaceChildren(...(page.notices?.noticesView(contract, contract.linked, page.assignment, words, page.lang, page.groups, open().length > 0) ?? []), ...[...page.cards.values()].map(cardView));
   byId("footer").replaceChildren(
     h("p", {}, `${words.contact}: ${contract.contact}`),
     h("p", {}, `${words.digest}: `, h("code", {}, contract.digest)),
@@ -124,6 +125,14 @@ function takeInvitation() {
   if (page.invitation) history.replaceState(null, "", location.pathname + location.search);
 }
 
+/** Read the respondent's groups from an address with ?group=NAME=GROUP; whatever the contract lacks is left out. */
+function takeGroups() {
+  for (const text of new URLSearchParams(location.search).getAll("group")) {
+    const [name, ...rest] = text.split("=");
+    if (Object.hasOwn(page.contract.groups ?? {}, name)) page.groups[name] = rest.join("=");
+  }
+}
+
 function cardView(card) {
   const { question } = card;
   const title = `q-${question.id}`;
@@ -135,7 +144,7 @@ function cardView(card) {
 function body(card, title) {
   const { words } = page;
   if (card.state === "away") return null;
-  if (card.state === "full") return h("p", { class: "done" }, fullSentence(card, words));
+  if (card.state === "full") return h("p", { class: "done" }, fullSentence(card, words, page.withdrawable));
   if (card.state === "open") {
     const tried = h("div", {});
     const button = h("button", { type: "button", class: "quiet", onclick: () => showTrial(card, tried) }, words.tryIt);
@@ -209,7 +218,8 @@ async function addNoise() {
     await takeStock();
     if (cards.some(({ state }) => state !== "open")) throw new RumorError("tab", "another tab has answered meanwhile");
     const answers = Object.fromEntries(cards.map((card) => [card.question.id, card.value]));
-    const made = await page.person.prepare(page.contract, answers, { invitation: page.invitation });
+    const groups = page.contract.groups && { groups: page.groups };
+    const made = await page.person.prepare(page.contract, answers, { invitation: page.invitation, ...groups });
     for (const report of made) {
       const card = page.cards.get(report.question);
       card.notes = report.notes;
@@ -368,8 +378,9 @@ async function start() {
     page.person = await Respondent.open({ store: new BrowserStore(), consent });
     const contract = await fetchContract("/v1/collection");
     await loadControls(contract.questions);
-    if (contract.ask || contract.linked || contract.relay) page.notices = await import("/client/view/notices.js");
+    if (contract.ask || contract.linked || contract.relay || contract.groups) page.notices = await import("/client/view/notices.js");
     page.contract = contract;
+    takeGroups();
     await speak(page.lang);
     await takeStock();
     await loadSteps();

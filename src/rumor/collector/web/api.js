@@ -25,9 +25,9 @@ export function tokenFromAddress() {
   history.replaceState(null, "", said.size ? `#${said}` : location.pathname);
 }
 
-/** @param {string} path @param {Record<string, string | null>} [query] */
+/** @param {string} path @param {Record<string, string | string[] | null>} [query] a list says its name several times */
 export async function ask(path, query = {}) {
-  const said = Object.entries(query).filter(([, value]) => value);
+  const said = Object.entries(query).flatMap(([name, value]) => [value ?? []].flat().filter(Boolean).map((each) => [name, each]));
   const url = said.length ? `${path}?${new URLSearchParams(said)}` : path;
   let response;
   try {

@@ -7,7 +7,7 @@ import { byId, h } from "/client/view/dom.js";
 import { counted } from "./numbers.js";
 import { alarms, comparison, figures, halving, loadPanels, movement, panelOf, promise, remarks, table } from "./panels.js";
 import { looksOf, looksSwitch } from "./looks.js";
-import { range } from "./range.js";
+import { groupControls, range } from "./range.js";
 
 // How often the collector is asked for news, in milliseconds; and after how much growth the
 // newest reports are tested again.
@@ -17,12 +17,12 @@ const GROWTH = 1.1;
 // Rows are sorted by their estimates, on the page and in its files, so their intervals are adjusted for ranking.
 const VIEW = { order: "estimate" };
 
-const page = { overview: null, collection: null, question: null, from: null, to: null, looks: null, estimate: null, integrity: null, timer: null, away: false, asked: null };
+const page = { overview: null, collection: null, question: null, from: null, to: null, looks: null, group: [], estimate: null, integrity: null, timer: null, away: false, asked: null };
 
 const current = () => page.overview.questions.find(({ id }) => id === page.question);
 
-/** Return the identity of an estimate: question, number of reports, days and looks; a new one is requested when it changes. */
-const stamp = ({ reports }) => [page.question, reports, page.from, page.to, page.looks].join(" ");
+/** Return the identity of an estimate: question, number of reports, days, looks and groups; a new one is requested when it changes. */
+const stamp = ({ reports }) => [page.question, reports, page.from, page.to, page.looks, ...page.group].join(" ");
 
 // The longest list of questions without a search field.
 const MANY = 8;
@@ -64,6 +64,7 @@ async function open() {
   } finally {
     byId("main").removeAttribute("aria-busy");
   }
+  page.group = page.group.filter((each) => page.overview.groups?.some(({ name, groups }) => groups.some((group) => each === `${name}=${group}`)));
   page.question = page.overview.questions.some(({ id }) => id === page.question) ? page.question : page.overview.questions[0].id;
   byId("name").textContent = page.overview.name;
   document.title = `Rumor: ${page.overview.name}`;
@@ -101,7 +102,7 @@ function collections() {
   const option = ({ digest, name, state }) =>
     h("option", { value: digest, selected: digest === page.overview.collection }, `${name} (${state}, ${digest.slice(0, 8)})`);
   const change = (event) => {
-    Object.assign(page, { collection: event.target.value, question: null, from: null, to: null });
+    Object.assign(page, { collection: event.target.value, question: null, from: null, to: null, group: [] });
     remember(page);
     open();
   };
@@ -151,6 +152,10 @@ async function show(id) {
     h("div", { id: "figures" }),
     h("div", { id: "alarms" }),
     section("estimate", "Estimate",
+      question.groups ? groupControls(question.groups, page.group, (group) => {
+        page.group = group;
+        turnTo(id, page.from, page.to);
+      }) : null,
       range(question.days, page, (from, to) => turnTo(id, from, to)),
       looksSwitch(question, page.looks, watch),
       h("div", { id: "problem" }),
@@ -184,8 +189,8 @@ function watch(looks) {
   refresh();
 }
 
-/** Return the query of the estimate: its looks, rows and days. */
-const query = (question) => ({ collection: page.overview.collection, ...VIEW, looks: looksOf(question, page.looks), rows: panelOf(question).most ?? null, from: page.from, to: page.to });
+/** Return the query of the estimate: its looks, rows, days and groups. */
+const query = (question) => ({ collection: page.overview.collection, ...VIEW, looks: looksOf(question, page.looks), rows: panelOf(question).most ?? null, from: page.from, to: page.to, group: page.group });
 
 /** Show the rows as a table when it is opened: it may have hundreds of rows. */
 function tabulate() {
@@ -279,7 +284,7 @@ async function render() {
 async function overTime() {
   const id = page.question;
   try {
-    const found = movement(await askJson(`/v1/trends/${id}`, { collection: page.overview.collection }));
+    const found = movement(await askJson(`/v1/trends/${id}`, { collection: page.overview.collection, group: page.group }));
     if (page.question !== id) return;
     byId("changes").replaceChildren(...found.parts);
     await draw(byId("moved"), moved(found.rows, found.isShare));
@@ -307,7 +312,7 @@ function periods({ days }) {
 async function compare(first, second) {
   const id = page.question;
   try {
-    const found = await askJson(`/v1/comparisons/${id}`, { collection: page.overview.collection, first, second });
+    const found = await askJson(`/v1/comparisons/${id}`, { collection: page.overview.collection, first, second, group: page.group });
     if (page.question !== id) return;
     byId("compared").replaceChildren(h("div", { id: "differences", class: "chart", role: "img", "aria-label": "Chart of the differences with their intervals; the table has the same numbers." }), ...comparison(found));
     await draw(byId("differences"), differences(found.estimates));
@@ -356,7 +361,8 @@ async function download(button, format) {
   try {
     const response = await ask(`/v1/estimates/${page.question}`, { ...query(current()), rows: null, format });
     const url = URL.createObjectURL(await response.blob());
-    h("a", { href: url, download: `${page.question}.${format}` }).click();
+    const name = [page.overview.series, page.question, page.from, page.to].filter(Boolean).join("-");
+    h("a", { href: url, download: `${name}.${format}` }).click();
     setTimeout(() => URL.revokeObjectURL(url), 10_000);
   } catch (problem) {
     failed(problem);

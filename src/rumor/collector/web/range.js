@@ -1,6 +1,25 @@
-/** Which days are looked at: all of them, unless somebody chooses. */
+/** Which days and which groups are looked at: all of them, unless somebody chooses. */
 
 import { h } from "/client/view/dom.js";
+import { counted } from "./numbers.js";
+
+/**
+ * Return a control for each column of groups; those of few reports cannot be chosen, since people could be told apart.
+ * @param {{name: string, group: string, reports: number, shown: boolean}[]} groups
+ * @param {string[]} chosen each NAME=GROUP
+ * @param {(chosen: string[]) => void} choose
+ */
+export function groupControls(groups, chosen, choose) {
+  const others = (name) => chosen.filter((each) => !each.startsWith(`${name}=`));
+  const fields = [...new Set(groups.map(({ name }) => name))].map((name) => {
+    const option = ({ group, reports, shown }) =>
+      h("option", { value: group, selected: chosen.includes(`${name}=${group}`), disabled: !shown }, `${group} (${counted(reports, "report")}${shown ? "" : ", too few"})`);
+    const change = ({ target }) => choose([...others(name), ...(target.selectedIndex ? [`${name}=${target.value}`] : [])]);
+    return h("label", {}, h("span", {}, name),
+      h("select", { name, onchange: change }, h("option", { value: "" }, "everybody"), groups.filter((each) => each.name === name).map(option)));
+  });
+  return h("div", { class: "periods range groups", role: "group", "aria-label": "Groups of the estimate" }, fields);
+}
 
 /**
  * @param {{day: string, last: string}[]} days those with reports; past retention, several together

@@ -35,6 +35,10 @@ class _Part:
     parts: Parts
     part: int
 
+    @property
+    def labels(self) -> Sequence[str] | None:
+        return None if self.parts.labels is None else self.parts.labels[self.part]
+
     def encode(self, values: object) -> Codes:
         return self.parts.column(self.part, values)
 

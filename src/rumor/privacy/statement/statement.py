@@ -68,6 +68,9 @@ def consent(collection: Collection, promise: CollectionPromise, language: str) -
             factor=f"{odds_factor(one):,.3g}", epsilon=f"{one:.4g}", percent=_even_guess(one)
         ),
     ]
+    if collection.groups is not None:
+        lists = (f"{name} ({', '.join(labels)})" for name, labels in collection.groups.columns)
+        lines.insert(2, said["groups"].format(groups="; ".join(lists)))
     if promise.most > one:
         lines.append(
             said["all"].format(percent=_even_guess(promise.most), epsilon=_number(promise.most))
@@ -202,6 +205,8 @@ def _storage_section(collection: Collection) -> Section:
         "The contract sets no rule for logs of the network: addresses and times are for the "
         "operator to leave out.",
     ]
+    if collection.groups is not None:
+        paragraphs.insert(1, f"{collection.groups.in_words()}. A small group hides few people.")
     facts = tuple(
         (
             question.id,
@@ -250,6 +255,11 @@ def _limits_section(collection: Collection, promise: CollectionPromise) -> Secti
     def lines() -> Iterator[str]:
         yield "That somebody takes part, and when: the network and the collector see it."
         yield "Anything that the operator keeps beside reports, addresses among them."
+        if collection.groups is not None:
+            yield (
+                f"The groups of each person ({', '.join(collection.groups.names)}): they are sent "
+                f"in the clear, and no epsilon covers them."
+            )
         yield (
             "What the crowd as a whole answers, and what follows from it for a person who is known "
             "to belong to a group: that is what the survey is for."

@@ -1,15 +1,20 @@
-/** Notices before answering: the assigned questions and day, linked reports, and the relay. */
+/** Notices before answering: the assigned questions and day, linked reports, the relay, and what is sent in the clear. */
 
 import { lossOf } from "../loss.js";
 import { h } from "./dom.js";
+import { groupsView } from "./groups.js";
 import { formatNumber } from "./report.js";
 
-/** Return the notices of a contract; `linked`: whether a linked question is assigned; `assignment`; `lang`: the language of its day. */
-export function noticesView(contract, linked, assignment, words, lang) {
+/**
+ * Return the notices of a contract; `linked`: whether a linked question is assigned; `assignment`; `lang`: the language of its
+ * day; `chosen`: the respondent's groups, which may be changed while the page is `open`.
+ */
+export function noticesView(contract, linked, assignment, words, lang, chosen = {}, open = true) {
   return [
     contract.ask && assignmentView(assignment, words.asked, lang),
     linked && linkedView(contract, words),
     contract.relay && relayView(contract.relay, words),
+    contract.groups && groupsView(contract.groups, chosen, words, open),
   ].filter(Boolean);
 }
 

@@ -58,6 +58,7 @@ export default {
     n === 1
       ? "You have answered this question. It takes one report per person, to protect your privacy."
       : `You have answered this question ${n} times, which is the maximum.`,
+  noneLeft: "No report of yours is left to withdraw.",
   closed: "This collection is closed. It takes no more reports.",
   withdrawTitle: "Withdraw",
   withdraw: (n) => (n === 1 ? "Withdraw my report" : `Withdraw my ${n} reports`),
@@ -134,6 +135,10 @@ export default {
   relay: (where, crowd, days) =>
     `Your reports are sealed and sent through ${where}, which cannot open them and forwards them in batches of at least ${crowd}. As long as it does not work together with the collector, and the other reports in a batch are from real people, nobody can tell which report is yours. Otherwise the noise in your report still protects you. Reports that find no such batch within ${days} days are deleted.`,
   turns: (hours) => `Your device sends at most one report per question every ${hours} hours.`,
+  groups: {
+    said: "These groups are sent in the clear with each report, without noise. Whoever sees the report knows them; where few people share them, it is nearly known whose report it is. Your answer stays protected by noise.",
+    other: "other, or not said",
+  },
   blind: "Only invited people may answer. Your invitation is shown only to the issuer, which signs a token for every report without seeing it. Your answers are not sent to the issuer, and neither the issuer nor the collector can tell which report is yours.",
   trial: { title: "Twenty draws for this answer. None of them is sent or counted.", yours: "your answer", rest: (n) => `and ${n} others`, what: "What the report says", often: "How often of 20" },
   jointly: "The report is about some of these answers together, or about one of them; which ones is drawn at random, whatever you answer. One report is sent, with noise.",
