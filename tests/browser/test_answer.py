@@ -441,7 +441,7 @@ def test_a_closed_collection_says_so(
     expect(page.locator("#go")).to_have_count(0)
     page.locator("#back-ask").click()
     page.locator("#back-yes").click()
-    expect(page.locator("#status")).to_contain_text("1 件のレポートを取り消しました")
+    expect(page.locator("#status")).to_contain_text("1件のレポートを取り消しました")
     expect(page.locator("#back-ask")).to_have_count(0)
 
 
@@ -472,6 +472,8 @@ def test_what_was_sent_is_taken_back(
     store.summarize()
     assert store.summary(entry, "first").reports == 0
     expect(page.locator("#back")).to_be_hidden()
+    page.reload()
+    expect(page.locator("[data-question=first] .done")).to_contain_text("left to withdraw")
     # Nothing is refunded.
     assert page.locator("#total").inner_text() == spent
 
@@ -568,7 +570,7 @@ def test_a_set_is_ticked_up_to_its_cap_and_more_is_told(
     with background(Service(store, contract.series)) as url:
         page = open_page()
         page.goto(f"{url}/answer")
-        expect(page.locator(".control")).to_contain_text("Choose up to 2. Of more, 2 are drawn")
+        expect(page.locator(".control")).to_contain_text("Choose up to 2. If you choose more, 2")
         ticks = page.locator(".control input[type=checkbox]")
         expect(ticks).to_have_count(5)
         ticks.last.check()  # none of these

@@ -19,8 +19,8 @@ from tests.collector.tools import batch
 
 SAID = {
     "en": "You are asked 1 of 5 questions, drawn at random on this device.",
-    "ja": "5 問のうち 1 問だけをお尋ねしています。",
-    "zh": "5 个问题中只问您 1 个",
+    "ja": "5問のうち1問だけをお尋ねしています。",
+    "zh": "5个问题中只问您1个",
 }
 
 

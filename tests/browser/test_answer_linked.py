@@ -16,7 +16,7 @@ from tests.browser.test_answer_promises import asking, vote
 
 SAID = {
     "en": "Your reports on “Smokes?” and “drinks” may be linked",
-    "ja": "「Smokes?」と「drinks」についてのあなたの報告は、一つに結び付けられる",
+    "ja": "「Smokes?」と「drinks」についてのあなたのレポートは、一つに結び付けられる",
     "zh": "您对“Smokes?”和“drinks”的报告可能会被关联起来",
 }
 

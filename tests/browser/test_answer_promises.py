@@ -59,9 +59,11 @@ def test_the_limit_is_what_the_series_may_cost(open_page: OpenPage, tmp_path: Pa
         # Nothing is offered that the ledger would refuse, and whoever comes back is told why.
         expect(page.get_by_role("button", name="Answer again")).to_have_count(0)
         page.reload()
-        expect(page.locator(".card.full")).to_contain_text("would pass the epsilon 1.5 that")
+        expect(page.locator(".card.full")).to_contain_text(
+            "epsilon 1.5, so this question is no longer"
+        )
         expect(page.locator("#go")).to_have_count(0)
-        expect(page.locator("#total")).to_contain_text("epsilon 1 of")
+        expect(page.locator("#total")).to_contain_text("epsilon 1, of")
     assert len(store.newest_reports(entry, "vote", 9)) == 1
 
 
@@ -84,8 +86,10 @@ def test_what_other_collections_cost_is_said(open_page: OpenPage, tmp_path: Path
             other.canonical().decode(),
         )
         page.reload()
-        expect(page.locator("#spent")).to_contain_text("Other collections have cost epsilon 0.5")
-        expect(page.locator("#total")).to_contain_text("Nothing yet, of the epsilon 1 that")
+        expect(page.locator("#spent")).to_contain_text("Other collections have spent epsilon 0.5")
+        expect(page.locator("#total")).to_contain_text(
+            "Nothing yet. The limit for this collection is epsilon 1"
+        )
 
 
 @pytest.mark.slow
@@ -101,10 +105,10 @@ def test_rounds_say_what_all_of_them_cost(open_page: OpenPage, tmp_path: Path) -
         page = open_page()
         page.goto(f"{url}/answer")
         odds = page.locator("[data-question=apps] .odds")
-        expect(odds).to_contain_text("asked in 3 rounds, a report in each, and this is round 1")
+        expect(odds).to_contain_text("has 3 rounds, with a report in each; this is round 1")
         expect(odds).to_contain_text(f"(epsilon {question.epsilon_total:.4g} together)")
         expect(odds).not_to_contain_text(f"{question.epsilon:.4g}")
-        expect(page.locator("#total")).to_contain_text(f"epsilon {question.epsilon_total:.3g} that")
+        expect(page.locator("#total")).to_contain_text(f"is epsilon {question.epsilon_total:.3g}")
         assert question.epsilon_total > question.epsilon + 1
 
 
@@ -173,7 +177,7 @@ def test_a_revision_that_costs_more_asks_first(
         assert len(store.newest_reports(entry, "vote", 9)) == 0
         assert spent_on(page) == [1.0, 1.0]
         page.locator("#go").click()
-        asked.get_by_role("button", name=yes).click()
+        asked.get_by_role("button", name=yes, exact=True).click()
         expect(page.locator(".card.drawn")).to_have_count(1)
         assert spent_on(page) == [3.5, 6.0]
         page.locator("#go").click()

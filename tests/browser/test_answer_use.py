@@ -61,6 +61,36 @@ def test_what_is_wrong_is_told_at_its_question(open_page: OpenPage, tmp_path: Pa
         expect(page.locator(".card.drawn")).to_have_count(2)
 
 
+def test_a_word_that_cannot_be_named_is_told_while_it_is_typed(
+    open_page: OpenPage, tmp_path: Path
+) -> None:
+    short = {"id": "lot", "kind": "words", "text": "Which?", "longest": 6, "epsilon": 4.0}
+    with asked(tmp_path, short) as url:
+        page = open_page()
+        page.goto(url)
+        hint, field = page.locator("#q-lot-hint"), page.locator("[data-question=lot] input")
+        field.fill("coffee")
+        expect(hint).to_have_text("Your word; upper and lower case are different words")
+        field.fill("c" * 60)
+        expect(hint).to_contain_text("the result does not name it")
+
+
+def test_a_long_list_takes_a_label_in_any_case(open_page: OpenPage, tmp_path: Path) -> None:
+    """As its suggestions do; where two labels differ in case alone, each is its own."""
+    labels = [*(f"town {i}" for i in range(70)), "Po", "PO"]
+    with asked(tmp_path, choice("town", labels)) as url:
+        page = open_page()
+        page.goto(url)
+        field, wrong = page.locator("[data-question=town] input"), page.locator("#q-town-wrong")
+        for typed in ("po", "town 70"):
+            field.fill(typed)
+            page.locator("#go").click()
+            expect(wrong).to_have_text("Choose one of the answers in the list.")
+        field.fill("TOWN 7")
+        page.locator("#go").click()
+        expect(page.locator("[data-question=town].drawn")).to_contain_text("town 7")
+
+
 def test_a_word_of_another_length_is_told_that_nobody_learns_of_it(
     open_page: OpenPage, tmp_path: Path
 ) -> None:
@@ -72,8 +102,10 @@ def test_a_word_of_another_length_is_told_that_nobody_learns_of_it(
         expect(hint).to_have_text(
             "A word of 3 characters; upper and lower case are different words"
         )
-        field.fill("🙂ab")
+        field.fill("éab")
         expect(hint).to_contain_text("A word of 3 characters")
+        field.fill("🙂ab")
+        expect(hint).to_contain_text("does not fit this question")
         field.fill("abcd")
         expect(hint).to_contain_text(
             "Words here have 3 characters. A word of another length is counted"
@@ -212,7 +244,7 @@ def test_an_answer_is_tried_twenty_times_and_nothing_leaves(
         expect(page.locator("#q-one-wrong")).to_have_text("Answer a question to continue")
         page.get_by_label("no", exact=True).check()
         page.get_by_role("button", name="Try it twenty times").click()
-        first = page.locator(".rehearsal tbody tr").first
+        first = page.locator(".trial tbody tr").first
         expect(first).to_contain_text("no your answer")
         # With epsilon 4 the own answer is told in half of the draws at least: fewer than 3 of 20
         # would be a chance of 1 in 5,000.
@@ -220,4 +252,4 @@ def test_an_answer_is_tried_twenty_times_and_nothing_leaves(
         assert set(sent) == {"GET"}
         expect(page.locator("#total")).to_contain_text("Nothing yet")
         page.get_by_label("yes").check()
-        expect(page.locator(".rehearsal")).to_have_count(0)
+        expect(page.locator(".trial")).to_have_count(0)

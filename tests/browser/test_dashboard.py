@@ -132,7 +132,7 @@ def test_downloads(open_page: OpenPage, shown: Showcase, tmp_path: Path) -> None
     for name, suffix in (("CSV", "csv"), ("Parquet", "parquet"), ("PNG", "png")):
         with page.expect_download() as waiting:
             page.get_by_role("button", name=name, exact=True).click()
-        assert waiting.value.suggested_filename == f"health.{suffix}"
+        assert waiting.value.suggested_filename == f"rumor-showcase-health.{suffix}"
         waiting.value.save_as(tmp_path / f"health.{suffix}")
     table = pq.read_table(tmp_path / "health.parquet")
     lines = (tmp_path / "health.csv").read_text().splitlines()

@@ -137,7 +137,7 @@ def test_what_goes_wrong_is_told_in_the_element(
     home = element(page, "homepage")
     home.get_by_label("mail").check()
     home.evaluate("(node) => node.setAttribute('digest', '0'.repeat(64))")
-    expect(home.get_by_role("alert")).to_contain_text("nothing was sent")
+    expect(home.get_by_role("alert")).to_contain_text("Nothing was sent")
     home.evaluate("(node) => node.removeAttribute('digest')")
     home.get_by_label("news").check()
     home.get_by_role("button", name="Add noise").click()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import http.server
+import io
 import json
 import os
 import pty
@@ -21,6 +22,7 @@ from typing import Any
 import pytest
 
 from rumor.cli import main
+from rumor.cli.guarded import GuardedStream
 from rumor.client.transport import Refused, Transport, Unreachable
 from rumor.collector.http.problems import TYPES
 from rumor.contract.collection import Collection
@@ -273,3 +275,13 @@ def test_what_is_visible_and_what_stays() -> None:
     assert visible("a\tb\nc é 漢 \u200d \u200f") == "a\tb\nc é 漢 \u200d \u200f"
     assert clean(visible("".join(map(chr, range(0x3000)))))
     assert len(visible(EVIL)) == len(EVIL)
+
+
+def test_bars_are_drawn_where_blocks_cannot_be() -> None:
+    """On a terminal of Windows' old code page, and as they are on any other."""
+    for encoding, drawn in (("cp1252", "#### 12% caf\xe9 ..."), ("utf-8", "███▌▎ 12% café …")):
+        raw = io.BytesIO()
+        with io.TextIOWrapper(raw, encoding, errors="replace") as stream:
+            print("███▌▎ 12% café …", end="", file=GuardedStream(stream))
+            stream.flush()
+            assert raw.getvalue().decode(encoding) == drawn

@@ -92,6 +92,7 @@ REFUSED = {
     "invite invited.json -o new --print words.txt --answer-url http://a": "'words.txt' exists",
     "invite invited.json -o new --print p.html": "--print and --answer-url go together",
     "invite invited.json -o new --answer-url http://a": "--print and --answer-url go together",
+    "invite invited.json -o new --print p.html --answer-url ftp://a": "must be http(s)://HOST/answer",
     "invite open.json -o new": "'A test' is open to anybody",
     "invite blind.json -o new": "has an issuer, who makes them (rumor issue invite)",
     "issue nothing blind.json": "an action must be one of keys, invite, serve; got 'nothing'",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 from pathlib import Path
 
@@ -331,3 +332,22 @@ def test_bad_input_gets_one_sentence(
     told = capsys.readouterr().err
     assert sentence in told
     assert told.count("\n") == 1
+
+
+# --- What was kept ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_kept_results_are_of_the_cells_that_would_run(name: str) -> None:
+    """The same parameters, seeds and trials; what has neither chance nor parameters, once more."""
+    kept, _ = committed(name)
+    assert list(kept) == [cell.id for cell in paper(name).cells]
+    for cell in paper(name).cells:
+        was = kept[cell.id]
+        parameters = json.loads(json.dumps(dict(cell.parameters)))
+        assert (was["parameters"], was["seed"]) == (parameters, cell.seed), cell.id
+        assert was["trials"] == cell.trials, cell.id
+        if cell.trials == 1 and not cell.parameters:
+            found = {key: values[0] for key, values in was["numbers"].items()}
+            again = cell.experiment({}, 1, cell.seed)
+            assert found == {key: pytest.approx(v[0], rel=1e-9) for key, v in again.items()}

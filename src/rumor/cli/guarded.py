@@ -14,6 +14,9 @@ from typing import IO, Any
 
 from rumor.core.plain_text import visible
 
+# What tables draw, for a terminal whose encoding lacks it.
+_PLAINLY = str.maketrans({**dict.fromkeys("█▉▊▋▌", "#"), **dict.fromkeys("▍▎▏"), "…": "..."})
+
 
 class GuardedStream:
     """A stream of text that shows control characters instead of passing them on."""
@@ -22,8 +25,13 @@ class GuardedStream:
         self.unguarded = unguarded
 
     def write(self, text: str) -> int:
-        """Write `text` with every control character in it replaced."""
-        return self.unguarded.write(visible(text))
+        """Write `text` with every control character in it replaced, and bars that can be shown."""
+        shown = visible(text)
+        try:
+            shown.encode(getattr(self.unguarded, "encoding", None) or "utf-8")
+        except UnicodeEncodeError:
+            shown = shown.translate(_PLAINLY)
+        return self.unguarded.write(shown)
 
     def writelines(self, lines: Any) -> None:
         """Write every text of `lines`."""

@@ -70,3 +70,10 @@ def test_deviates_grow_with_supports_and_go_on_beyond_the_curve() -> None:
 def test_an_empty_level_says_nothing() -> None:
     law = NullLaw(np.zeros((4, 3)))
     assert (law.deviates(np.array([0.0, 5.0])) == 0).all()
+
+
+def test_a_table_without_spread_has_a_law_too() -> None:
+    """Nobody answered, or each bucket of a cohort has as many: no support is a surprise."""
+    law = NullLaw(np.full((4, 6), 3))
+    assert (law.mean, law.deviation) == (12.0, 0.0)
+    assert law.deviates(np.array([12.0])).tolist() == [0.0]

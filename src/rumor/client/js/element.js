@@ -169,7 +169,7 @@ export class RumorQuestion extends HTMLElement {
     const title = h("h2", { class: "title", part: "title", id: "title", tabindex: "-1", dir: "auto" }, question.text || question.id);
     const said = h("p", { class: "status", part: "status", role: "status", tabindex: "-1" }, status);
     const place = h("div", { class: "action", part: "action" });
-    const body = { open: () => this.#asking(place), drawn: () => this.#drawn(place), sent: () => this.#sent(place), full: () => h("p", { class: "soft" }, fullSentence(card, words)), away: () => null }[state]();
+    const body = { open: () => this.#asking(place), drawn: () => this.#drawn(place), sent: () => this.#sent(place), full: () => h("p", { class: "soft" }, fullSentence(card, words, this.#known.withdrawable)), away: () => null }[state]();
     this.#put(words, title, state === "full" ? null : notices, body, h("div", { role: "alert" }), said, place, this.#spent());
   }
 
@@ -313,7 +313,7 @@ export class RumorQuestion extends HTMLElement {
     const known = problem instanceof RumorError ? problem.message : null;
     const notice = h("div", { class: "notice", part: "problem" }, h("p", {}, own ?? words.errors.other), (!own || DETAILED.includes(problem.code)) && known ? h("p", { lang: "en" }, known) : null);
     if (problem.code === "unreachable" && retry) notice.append(h("button", { type: "button", onclick: retry }, words.retry));
-    const place = this.#root.querySelector("[role=alert]");
+    const place = this.#root.querySelector("div[role=alert]");
     if (this.#known && place) place.replaceChildren(notice);
     else this.#put(words, h("div", { role: "alert" }, notice));
     this.#tell("rumor-problem", { code: problem.code ?? "other" });

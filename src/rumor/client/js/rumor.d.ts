@@ -14,6 +14,7 @@ export class RumorError extends Error {
     | "invitation" // the collection needs a valid invitation
     | "issuer" // the issuer of tokens cannot be reached, and no signed token is left
     | "turn" // this question already has a report in the current turn of the relay
+    | "tab" // another tab or element has answered meanwhile: nothing was drawn
     | "over" // the turn of a report ended before the report could be sent
     | "revision" // the contract is not a later revision of the answered one
     | "consent" // the contract may cost more than was agreed, and the respondent did not agree

@@ -78,6 +78,7 @@ async function takeStock() {
   // The assignment is drawn and stored before anything is shown.
   page.assignment = await page.person.assignment(page.contract);
   const standing = await page.person.budget(page.contract);
+  page.withdrawable = await page.person.withdrawable(page.contract.series);
   const mine = page.contract.questions.filter(({ id }) => page.assignment.questions.includes(id));
   for (const question of mine) {
     const card = page.cards.get(question.id) ?? { question, value: undefined, state: "open", envelopes: [] };
@@ -143,7 +144,7 @@ function cardView(card) {
 function body(card, title) {
   const { words } = page;
   if (card.state === "away") return null;
-  if (card.state === "full") return h("p", { class: "done" }, fullSentence(card, words));
+  if (card.state === "full") return h("p", { class: "done" }, fullSentence(card, words, page.withdrawable));
   if (card.state === "open") {
     const tried = h("div", {});
     const button = h("button", { type: "button", class: "quiet", onclick: () => showTrial(card, tried) }, words.tryIt);

@@ -361,7 +361,8 @@ async function download(button, format) {
   try {
     const response = await ask(`/v1/estimates/${page.question}`, { ...query(current()), rows: null, format });
     const url = URL.createObjectURL(await response.blob());
-    h("a", { href: url, download: `${page.question}.${format}` }).click();
+    const name = [page.overview.series, page.question, page.from, page.to].filter(Boolean).join("-");
+    h("a", { href: url, download: `${name}.${format}` }).click();
     setTimeout(() => URL.revokeObjectURL(url), 10_000);
   } catch (problem) {
     failed(problem);

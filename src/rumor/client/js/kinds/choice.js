@@ -56,6 +56,9 @@ const SUGGESTED = 40;
 function search(card, title, { h, words, set }) {
   const { labels } = card.question;
   const known = new Set(labels);
+  // Upper and lower case are one where they name one label; null is in two.
+  const folded = new Map();
+  for (const label of labels) folded.set(label.toLowerCase(), folded.has(label.toLowerCase()) ? null : label);
   const list = h("datalist", { id: `${title}-list` });
   const suggest = (begun) => {
     const wanted = begun.trim().toLowerCase();
@@ -74,7 +77,7 @@ function search(card, title, { h, words, set }) {
     suggest(target.value);
     const value = target.value.trim();
     // A text that is no label is null: neither an answer nor an empty field.
-    set(value === "" ? undefined : known.has(value) ? value : null);
+    set(value === "" ? undefined : known.has(value) ? value : (folded.get(value.toLowerCase()) ?? null));
   };
   return [
     h("input", { type: "text", list: list.id, autocomplete: "off", dir: "auto", "aria-labelledby": title, "aria-describedby": hint, value: card.value ?? null, oninput: changed }),

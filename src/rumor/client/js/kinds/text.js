@@ -5,10 +5,9 @@ export const parseAnswer = (question, text) => text;
 
 const QUIET = { autocomplete: "off", autocapitalize: "off", spellcheck: "false" };
 
-/** A field for a word; `characters` is how many all words have, where they have one length. */
-export function control(card, title, { h, words, set }, characters = null) {
+/** A field for a word; `hintFor` returns the sentence below it for what is typed. */
+export function control(card, title, { h, words, set }, hintFor = () => words.oneWord()) {
   const hint = `${title}-hint`;
-  const hintFor = (word) => (characters && word && [...word].length !== characters ? words.otherLength(characters) : words.oneWord(characters));
   const note = h("p", { id: hint, class: "soft" }, hintFor(card.value));
   return [
     h("input", {

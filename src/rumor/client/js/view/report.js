@@ -67,8 +67,11 @@ export function updateCard(card, contract, spending, pending, isToday, standing)
 /** Return whether a question allows another report of this respondent. */
 export const takesMore = (card) => card.made < reportLimit(card.question) && !card.overLimit;
 
-/** Return the sentence on why a question allows no further report. */
-export const fullSentence = (card, words) => (card.made < reportLimit(card.question) ? words.overLimit(formatNumber(words, card.ceiling)) : words.limit(card.made));
+/** Return the sentence on why a question allows no further report, and on whether any is left to withdraw. */
+export const fullSentence = (card, words, withdrawable) => {
+  const why = card.made < reportLimit(card.question) ? words.overLimit(formatNumber(words, card.ceiling)) : words.limit(card.made);
+  return card.made && !withdrawable ? why + words.space + words.noneLeft : why;
+};
 
 /** Remember in this page's memory which `reports` it drew from a card's answer; other tabs draw reports too. */
 export function noteDrawn(card, reports) {

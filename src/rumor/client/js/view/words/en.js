@@ -58,6 +58,7 @@ export default {
     n === 1
       ? "You have answered this question. It takes one report per person, to protect your privacy."
       : `You have answered this question ${n} times, which is the maximum.`,
+  noneLeft: "No report of yours is left to withdraw.",
   closed: "This collection is closed. It takes no more reports.",
   withdrawTitle: "Withdraw",
   withdraw: (n) => (n === 1 ? "Withdraw my report" : `Withdraw my ${n} reports`),
