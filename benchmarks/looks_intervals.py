@@ -181,7 +181,7 @@ def named_mean(histories: int, rng: np.random.Generator) -> Missed:
 
 def named_below(histories: int, rng: np.random.Generator) -> Missed:
     """Read the share of ordered answers up to a place, at a tenth of the looks."""
-    mechanism = rumor.Wave(low=0, high=100, bins=64, epsilon=EPSILON)
+    mechanism = rumor.Wave(low=0, high=100, bins=16, epsilon=EPSILON)
     missed = {looks: np.zeros(histories, dtype=bool) for looks in ("any", "one")}
     widths: list[float] = []
     for history in range(histories):
@@ -189,7 +189,7 @@ def named_below(histories: int, rng: np.random.Generator) -> Missed:
         truth = float(stats.beta(2, 5).cdf(0.25))
         reports = mechanism.privatize(answers, random=rumor.Seeded(int(rng.integers(1 << 30))))
         for n in LOOKS[::10].tolist():
-            found = rumor.estimate(mechanism, reports[:n], method="inversion")
+            found = rumor.estimate(mechanism, reports[:n])
             lengths = {}
             for looks in ("any", "one"):
                 seen = found.cdf(25.0, LEVEL, looks=looks, users=PLANNED)
@@ -208,4 +208,5 @@ def blocks() -> dict[str, Block]:
     named = {f"a named share of {d:,}": partial(named_share, d) for d in (2, 10, 400, 5_000)}
     shown = {f"the rows shown of {d:,}": partial(shown_rows, d) for d in (2, 10, 400, 5_000)}
     options = {f"a named option of {d}": partial(named_option, d) for d in (2, 10)}
-    return {**named, **shown, **options, "a mean": named_mean}
+    below = {"ordered answers up to a place, every tenth look": named_below}
+    return {**named, **shown, **options, "a mean": named_mean, **below}

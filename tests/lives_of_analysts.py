@@ -365,7 +365,7 @@ def choose_days() -> Life:
     }
     compared = {
         "level": 0.9,
-        "looks": "one",
+        "looks": "any",
         "groups": {"first days": 1, "last days": 2},
         "tests": [{"test": "chi-squared", "statistic": 7.4766, "freedom": 10, "p_value": 0.6798}],
         "notes": ["another note."],
@@ -382,6 +382,7 @@ def choose_days() -> Life:
     }
     lone = {
         **compared,
+        "looks": "one",
         "tests": [{"test": None}],
         "notes": [],
         "estimates": [{**pair, "quantity": "mean", "value": "v"}],

@@ -54,6 +54,7 @@ def test_it_says_what_python_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         assert call(address, "/v1/trends/none", headers=headers).problem == "not-found"
         both = "first=2026-03-01..2026-03-04&second=2026-03-05.."
         compared = call(address, f"/v1/comparisons/q?{both}", headers=headers).json()
+        ever = call(address, f"/v1/comparisons/q?{both}&looks=any", headers=headers).json()
         for query, sentence in (
             ("first=2026-03-01", "a first and a second period; got one"),
             ("first=2026-03-01&second=2027-01-01..", "needs reports of both periods; got none of"),
@@ -71,6 +72,10 @@ def test_it_says_what_python_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     known = rumor.compare(contract.question("q").mechanism, early, late)
     assert [row["difference"] for row in compared["estimates"]] == known.difference.tolist()
     assert list(compared["groups"].values()) == [2000, 2000]
+    planned = known.columns(looks="any", users=entry.users)
+    for name in ("low", "high", "p_value", "adjusted"):
+        assert [row[name] for row in ever["estimates"]] == planned[name]
+    assert (compared["looks"], ever["looks"]) == ("one", "any")
     _, days = store.day_summaries(entry, "q")
     store.close()
     plain = rumor.trend(contract.question("q").mechanism, days)

@@ -470,7 +470,8 @@ class Service(WriterService):
             }
             for summary in found.values():
                 _check_size(summary.reports, groups)
-            return comparison_data(asked, found, different_people, self.dictionary, view)
+            planned = replace(view, users=entry.users)
+            return comparison_data(asked, found, different_people, self.dictionary, planned)
 
         return await self._looked(question, collection, compared)
 

@@ -14,7 +14,7 @@ from rumor.core.plain_text import aligned, one_line, percent, rows_left_out, wra
 from rumor.core.types import Vector
 from rumor.core.typing import override
 from rumor.results.intervals import Bounds, critical_value, share_ends
-from rumor.results.rows import TARGETS, Column, Tabular, all_or_each, finite
+from rumor.results.rows import TARGETS, VALID_FOR, Column, Tabular, all_or_each, finite
 from rumor.results.view import ROWS_SHOWN, View, ViewOptions
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class Combined(Tabular):
             *rows_left_out(len(self.values) - len(rows), "more value"),
             f"{self.reports:,} reports, epsilon at most {self.epsilon:.4g} per report; "
             f"{self.method}; "
-            f"confidence intervals for {TARGETS[self.of]}",
+            f"confidence intervals for {TARGETS[self.of]}, {VALID_FOR[asked.looks]}",
             self.coverage_sentence(asked),
             *(wrapped(note) for note in self.notes),
         ]

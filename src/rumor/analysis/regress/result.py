@@ -14,7 +14,7 @@ from rumor.core.plain_text import aligned, digits_for, one_line, percent, wrappe
 from rumor.core.types import Vector
 from rumor.core.typing import override
 from rumor.results.intervals import Bounds, critical_value
-from rumor.results.rows import Column, Tabular
+from rumor.results.rows import VALID_FOR, Column, Tabular
 from rumor.results.view import View, ViewOptions
 
 if TYPE_CHECKING:
@@ -148,7 +148,8 @@ class Regression(Tabular):
             f"log-odds of the true answers against {one_line(self.reference)!r}; log-likelihood "
             f"{self.log_likelihood:.3f}, of the intercept alone "
             f"{self.null_log_likelihood:.3f}{rest}",
-            f"{self.reports:,} reports, epsilon {self.epsilon:.4g} per report",
+            f"{self.reports:,} reports, epsilon {self.epsilon:.4g} per report; p-values and "
+            f"intervals {VALID_FOR[view.looks]}",
             self.coverage_sentence(view),
         ]
         if self.left_out:

@@ -191,7 +191,7 @@ class _Routes:
         """Answer GET comparisons: the difference between two periods, for analysts."""
         self._admit_analyst(request)
         given = request.query_params
-        keys = ("collection", "first", "second", "different_people", "level", "group")
+        keys = ("collection", "first", "second", "different_people", "level", "looks", "group")
         _known_keys(given, keys)
         if "first" not in given or "second" not in given:
             raise Problem(

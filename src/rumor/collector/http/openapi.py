@@ -286,7 +286,9 @@ def _comparisons() -> dict[str, Any]:
     )
     period = {"type": "string", "description": "Days, written FIRST..LAST."}
     level: dict[str, Any] = {"type": "number", "default": CONFIDENCE}
+    looks: dict[str, Any] = {"enum": ["one", "any"], "default": "one"}
     options: dict[str, dict[str, Any]] = {"first": period, "second": period, "level": level}
+    options["looks"] = looks
     return _between_days("What differs between two periods.", schema, options)
 
 

@@ -312,7 +312,7 @@ function periods({ days }) {
 async function compare(first, second) {
   const id = page.question;
   try {
-    const found = await askJson(`/v1/comparisons/${id}`, { collection: page.overview.collection, first, second, group: page.group });
+    const found = await askJson(`/v1/comparisons/${id}`, { collection: page.overview.collection, first, second, looks: page.looks ?? "any", group: page.group });
     if (page.question !== id) return;
     byId("compared").replaceChildren(h("div", { id: "differences", class: "chart", role: "img", "aria-label": "Chart of the differences with their intervals; the table has the same numbers." }), ...comparison(found));
     await draw(byId("differences"), differences(found.estimates));

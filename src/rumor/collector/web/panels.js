@@ -138,6 +138,7 @@ export function comparison(found) {
         h("thead", {}, h("tr", {}, head.map((name) => h("th", { scope: "col" }, name)))),
         h("tbody", {}, found.estimates.map((row) => h("tr", {}, h("th", { scope: "row" }, `${row.quantity === "share" ? "" : `${row.quantity} `}${row.value}`), cells(row).map((cell) => h("td", {}, cell))))))),
     test.test && h("p", {}, `Omnibus test: ${test.test} ${test.statistic.toFixed(2)} on ${test.freedom} degrees of freedom, p-value ${plain(test.p_value, 2)}.`),
+    h("p", { class: "soft" }, found.looks === "any" ? "Intervals and p-values hold at all looks together." : "Intervals and p-values are for one look."),
     ...found.notes.map((note) => h("p", { class: "soft" }, sentence(note))),
   ].filter(Boolean);
 }
