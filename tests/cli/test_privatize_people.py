@@ -5,9 +5,11 @@ from __future__ import annotations
 import datetime
 import json
 import random
+import sqlite3
 import stat
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from rumor.cli import main
+from rumor.contract import person_ledger
+from rumor.contract.person_ledger import PersonLedger
+from rumor.contract.person_rows import People
 from rumor.core.exact import round_up
 
 Outputs = pytest.CaptureFixture[str]
@@ -306,6 +311,36 @@ def test_what_another_run_charges_meanwhile_stays(
     counts = pq.read_table("app.people").column(1).to_pylist()
     # ann in both runs, eve in the first and zoe in the second.
     assert sorted(counts) == ([0, 1, 1] if fails else [1, 1, 2])
+
+
+def test_two_runs_do_not_both_make_the_last_report_of_a_person(
+    capsys: Outputs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second to charge is refused: it had read the ledger before the first one's charge."""
+    write_events([("ann", "2026-03-02", "DE", "a", "1")])
+    real = PersonLedger.read
+    once = iter([True])
+
+    def read_then_another_run(ledger: PersonLedger, people: People) -> None:
+        real(ledger, people)
+        if next(once, False):
+            assert (
+                main(["privatize", "c.toml", "t.csv", "-o", "first.parquet", "--person", "user_id"])
+                == 0
+            )
+
+    monkeypatch.setattr(PersonLedger, "read", read_then_another_run)
+    code, said = run(capsys, "t.csv", "-o", "second.parquet", "--person", "user_id")
+    assert code == 2
+    assert "another run charged some of these people while the table was read" in said
+    assert not Path("second.parquet").exists()
+    assert pq.read_table("app.people").column(1).to_pylist() == [1]
+    # Where nothing was read anew, a lock that another process holds is waited for, not for ever.
+    monkeypatch.setattr(person_ledger, "_PATIENCE_S", 0.0)
+    with closing(sqlite3.connect("app.people.lock", isolation_level=None)) as held:
+        held.execute("BEGIN EXCLUSIVE")
+        code, said = run(capsys, "t.csv", "-o", "second.parquet", "--person", "user_id")
+    assert (code, "another run keeps charging it; run again" in said) == (2, True)
 
 
 def test_simulated_reports_leave_no_ledger(capsys: Outputs) -> None:

@@ -12,8 +12,9 @@ are there: whatever stops a run in between, the ledger never says too little.
 from __future__ import annotations
 
 import hashlib
+import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -33,6 +34,8 @@ _VERSION, _SERIES = b"rumor.people", b"rumor.series"
 _HASH_BYTES = 16
 _PERSON = "person"
 _ASSIGN = b"assignment"
+# Seconds that a run waits for another to charge the ledger.
+_PATIENCE_S = 60.0
 
 
 @dataclass(frozen=True)
@@ -64,14 +67,19 @@ class PersonLedger:
 
     def read(self, people: People) -> None:
         """Set the reports that `people` made before, by what this ledger says."""
+        people.before.update(self._before(self.hash_names(people)))
+
+    def _before(self, hashes: pa.Array) -> dict[QuestionCosts, NDArray[np.int64]]:
         found = self._table()
         if found is None:
-            return
-        rows = pc.index_in(self.hash_names(people), value_set=found.column(_PERSON))
+            return {}
+        rows = pc.index_in(hashes, value_set=found.column(_PERSON))
         places = pc.fill_null(rows, -1).to_numpy(zero_copy_only=False)
+        before = {}
         for name in found.schema.names[1:]:
             counts = np.append(found.column(name).to_numpy(), 0)  # the last one is of strangers
-            people.before[_read_costs(name)] = counts[places].astype(np.int64)
+            before[_read_costs(name)] = counts[places].astype(np.int64)
+        return before
 
     def assign(self, people: People, questions: Sequence[str], count: int) -> NDArray[np.bool_]:
         """Return which `count` of `questions` each person is asked: the same in every file."""
@@ -86,25 +94,48 @@ class PersonLedger:
     def charging(self, people: People, most: Counts) -> Iterator[None]:
         """Charge `most` before the block and what `people` made after it; nothing if it fails.
 
-        Another run may charge the ledger meanwhile: what it charged stays.
+        Another run may charge the ledger meanwhile: what it charged stays. Where it charged these
+        people after they were read here, this run is refused, since `most` is by what was read.
         """
-        before = self.path.read_bytes() if self.path.exists() else None
         hashes = self.hash_names(people)
-        self._add(hashes, most)
-        charged = self.path.read_bytes()
+        with self._alone():
+            now, read = self._before(hashes), people.before
+            if any(np.any(now.get(key, 0) != read.get(key, 0)) for key in {*now, *read}):
+                raise InputError(
+                    f"{self.path}: another run charged some of these people while the table was "
+                    f"read; run again"
+                )
+            before = self.path.read_bytes() if self.path.exists() else None
+            self._add(hashes, most)
+            charged = self.path.read_bytes()
         unspent = {key: -counts for key, counts in most.items()}
         try:
             yield
         except BaseException:
-            if not self.path.exists() or self.path.read_bytes() != charged:
-                self._add(hashes, unspent)
-            elif before is None:
-                self.path.unlink()
-            else:
-                write_whole(self.path, before, OWNER_ONLY)
+            with self._alone():
+                if not self.path.exists() or self.path.read_bytes() != charged:
+                    self._add(hashes, unspent)
+                elif before is None:
+                    self.path.unlink()
+                else:
+                    write_whole(self.path, before, OWNER_ONLY)
             raise
         made = {key: people.made.get(key, 0) + counts for key, counts in unspent.items()}
-        self._add(hashes, made)
+        with self._alone():
+            self._add(hashes, made)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Keep every other process from charging while the block lasts, or until this one ends."""
+        lock = self.path.with_name(f"{self.path.name}.lock")
+        with closing(sqlite3.connect(lock, timeout=_PATIENCE_S, isolation_level=None)) as database:
+            lock.chmod(OWNER_ONLY)
+            try:
+                database.execute("BEGIN EXCLUSIVE")
+            except sqlite3.OperationalError:
+                raise InputError(f"{self.path}: another run keeps charging it; run again") from None
+            yield
+            database.execute("ROLLBACK")
 
     def _table(self) -> pa.Table | None:
         """Return the ledger as a table; None where there is none yet."""
