@@ -360,7 +360,7 @@ CHANGES.update(
         "range of three": (NUMBERS, lambda c, q, m: m.update(range=[0, 1, 2])),
         "steps": (NUMBERS, lambda c, q, m: m.update(steps=2**20 + 1)),
         "outside": (NUMBERS, lambda c, q, m: m.update(outside="ignore")),
-        "bits": (WORDS, lambda c, q, m: m.update(bits=100)),
+        "bits": (WORDS, lambda c, q, m: m.update(bits=1)),
         "cohorts": (WORDS, lambda c, q, m: m.update(cohorts=2**24)),
         "key": (WORDS, lambda c, q, m: m.update(key="xyz")),
         "hashes": (WORDS, lambda c, q, m: m.update(hashes=65)),

@@ -6,6 +6,7 @@ import base64
 import datetime
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +83,11 @@ def expected(entry: StoredCollection, rows: Reports) -> Summary:
     return found.summaries[None]
 
 
+def without_ids(summary: Summary) -> Summary:
+    """Return a summary of files without the hashes by which copies of it are noticed."""
+    return replace(summary, some_ids=())
+
+
 def test_memory_files_and_stores_count_each_stratum_and_day_alike(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -97,15 +103,20 @@ def test_memory_files_and_stores_count_each_stratum_and_day_alike(
         of_all = expected(entry, np.concatenate([sent[each, day] for each in (0, 3, 5)]))
         assert store.summary(entry, "colour", (date, date)) == of_all
         files = tmp_path / "out"
-        assert analyse(entry.collection, files, window=(date, date)).summary() == of_all
+        assert (
+            without_ids(analyse(entry.collection, files, window=(date, date)).summary()) == of_all
+        )
         by = analyse(entry.collection, files, window=(date, date), by="country").totals.summaries
-        assert by == {
+        assert {land: without_ids(summary) for land, summary in by.items()} == {
             land: expected(entry, sent[stratum, day])
             for land, stratum in (("DE", 0), ("FR", 3), ("other", 5))
         }
         both = np.concatenate([sent[3, day], sent[5, day]])
         by = analyse(entry.collection, files, window=(date, date), by="os").totals.summaries
-        assert by == {"__proto__": expected(entry, sent[0, day]), "other": expected(entry, both)}
+        assert {system: without_ids(summary) for system, summary in by.items()} == {
+            "__proto__": expected(entry, sent[0, day]),
+            "other": expected(entry, both),
+        }
     assert store.reports_by_day(entry, "colour") == {
         DAY: 61, DAY + datetime.timedelta(1): 62,
     }  # fmt: skip
@@ -123,7 +134,7 @@ def test_spark_counts_what_the_store_counts(
     sent = fill(store, entry, monkeypatch, days=1)
     export_collection(store, entry.collection.digest, tmp_path / "out")
     by = analyse(entry.collection, tmp_path / "out", by="country", engine="spark").totals.summaries
-    assert by == {
+    assert {land: without_ids(summary) for land, summary in by.items()} == {
         land: expected(entry, sent[stratum, 0])
         for land, stratum in (("DE", 0), ("FR", 3), ("other", 5))
     }

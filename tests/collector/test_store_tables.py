@@ -33,6 +33,7 @@ from rumor.collector.store.checksums import checksum
 from rumor.collector.store.sql import SqlStore
 from rumor.collector.store.tables import day_number
 from rumor.core.errors import InputError
+from rumor.core.exact import PLANNED
 from rumor.core.randomness import Seeded
 from tests.collector.tools import collection, rows
 from tests.relay.tools import relayed
@@ -54,7 +55,7 @@ TABLES = {
 }
 Tables = dict[str, list[dict[str, Any]]]
 COLUMNS = {
-    "collection": "number, digest, series, contract, open",
+    "collection": "number, digest, series, contract, open, users",
     "question": "number, collection, id",
     "report": "number, id, question, day, report, checksum",
     "summary": "question, day, reports, tally, checksum",
@@ -169,6 +170,7 @@ def test_collections_are_registered_once(life: Life) -> None:
             "number": entry.number, "digest": entry.collection.digest,
             "series": entry.collection.series,
             "contract": entry.collection.canonical().decode(), "open": 1,
+            "users": PLANNED,
         }
         for entry in life.entries
     ]  # fmt: skip

@@ -9,6 +9,7 @@ import functools
 import json
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -34,6 +35,7 @@ from tests.core.test_answer_limits import RULES as ANSWERS
 from tests.core.test_limits import RULES as SHAPES
 from tests.limits import Rule, whole, word
 
+TWO = rumor.RandomizedResponse(domain=2, epsilon=1.0)
 CODE = [[1, "a"], [2, "b", ""]]
 NEEDED: dict[str, dict[str, Any]] = {
     "randomized-response": {"domain": 3},
@@ -1048,6 +1050,33 @@ RULES = [
         ({},),
         ({"contract": "c"}, {"question": "q"}),
         shows=False,
+    ),
+    Rule(
+        "summaries must be of different reports to be added; got two",
+        lambda ids: replace(counted(), some_ids=("a", "b")) + replace(counted(), some_ids=ids),
+        ((), ("c",)),
+        (("a",), ("b", "c")),
+        shows=False,
+    ),
+    Rule(
+        "counts must be 2 integers for this mechanism; got an array of ",
+        lambda counts: Summary.from_counts(TWO, counts, 1),
+        ([0, 1], [1, 0]),
+        ([1], [0, 0, 1], [0.0, 1.0], [True, False], [[0, 1]]),
+        shows=False,
+    ),
+    Rule(
+        "counts must be those of their number of reports; got counters that no 2 reports of ",
+        lambda counts: Summary.from_counts(TWO, counts, 2),
+        ([2, 0], [1, 1]),
+        ([1, 0], [2, 1], [3, -1]),
+        shows=False,
+    ),
+    whole(
+        "reports",
+        0,
+        MAX_REPORTS,
+        lambda n: Summary.from_counts(TWO, [MAX_REPORTS * (n == MAX_REPORTS), 0], n),
     ),
     Rule("merging needs at least one summary; got none", merge, ([counted()],), ([],), shows=False),
     Rule(": a summary file must begin with ", Summary.load, (), (__file__,), shows=False),

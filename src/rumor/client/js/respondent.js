@@ -124,7 +124,7 @@ export class Respondent {
     return Math.floor(this.#today().getTime() / DAY);
   }
 
-  /** Return the report of one answer, with the ledger key of the permanent answer that it is of. */
+  /** Return the report of one answer with its ledger key. */
   async #report(state, { series, digest }, question, value) {
     const mechanism = mechanismOf(question);
     const encoded = await encodedAnswer(mechanism, question.id, value);
@@ -149,7 +149,7 @@ export class Respondent {
     return { ...made, report: mechanism.reportPermanent(settled, systemDraws()), settled };
   }
 
-  /** Ask for consent to the limit that a revision needs, and store it if it is given. */
+  /** Ask for consent to the limit that a revision needs, and store it if given. */
   async #askConsent(contract, reached) {
     const { requestConsent } = await import("./agreement.js");
     const { pin } = await this.#read((state) => scopeOf(state, contract));
@@ -163,7 +163,7 @@ export class Respondent {
     return this.#read((state) => state.pending.filter(ours).map(pendingReport));
   }
 
-  /** Return the privacy loss of each question so far. */
+  /** Return each question's loss so far. */
   spending() {
     return this.#read(spendingOf);
   }

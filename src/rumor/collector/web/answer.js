@@ -349,12 +349,12 @@ async function takeBack() {
   byId("status").scrollIntoView({ block: "nearest" });
 }
 
-/** Forget reports that were taken back; takeStock finds out whether their questions can be answered again. */
+/** Forget reports that were taken back. */
 function reopen() {
   for (const card of page.cards.values()) if (card.state === "sent") Object.assign(card, { state: "open", mine: undefined, envelopes: [] });
 }
 
-/** Show what another tab drew, sent or withdrew while this one was hidden. */
+/** Show what another tab did meanwhile. */
 async function lookAgain() {
   if (document.hidden || page.busy || !page.cards.size) return;
   const seen = () => JSON.stringify([...page.cards.values()].map(({ state, made, envelopes }) => [state, made, envelopes.map(({ id }) => String(id))]));
@@ -408,7 +408,6 @@ async function start() {
     else if (page.person) await renderBack();
   });
   document.addEventListener("visibilitychange", lookAgain);
-  // Answers that no noise was added to are in this page alone.
   addEventListener("beforeunload", (event) => answered().length && event.preventDefault());
   // Reports that were on their way when the network went away go out when it is back.
   addEventListener("online", () => page.cards.size && document.querySelector("#problem .notice") && drawn().length && send());

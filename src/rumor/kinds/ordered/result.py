@@ -104,7 +104,7 @@ class OrderedEstimate(Tabular):
         return self._mean(View(level, looks=looks, users=users))
 
     def _mean(self, view: View) -> PointEstimate:
-        z, ends = self._quantile(view), self.scale.middles[[0, -1]]
+        z, ends = self._quantile(view, NOTHING), self.scale.middles[[0, -1]]
         if not self.scale.whole:
             ends = self.scale.at(np.array([0, self.scale.domain]))
         low, high = np.clip(
@@ -207,7 +207,7 @@ class OrderedEstimate(Tabular):
         value, low, high = self.curve(assume).quantile(share, z)
         return PointEstimate(value, low, high, (high - low) / (2 * z), view.level)
 
-    def _quantile(self, view: View, assume: str | None = NOTHING, items: int = 1) -> float:
+    def _quantile(self, view: View, assume: str | None, items: int = 1) -> float:
         """Return the standard errors to an end, of `items` intervals that hold together."""
         if view.looks != "one" and self._assumed(assume) == SMOOTH:
             raise InputError(

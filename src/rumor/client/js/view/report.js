@@ -73,12 +73,12 @@ export const fullSentence = (card, words, withdrawable) => {
   return card.made && !withdrawable ? why + words.space + words.noneLeft : why;
 };
 
-/** Remember in this page's memory which `reports` it drew from a card's answer; other tabs draw reports too. */
+/** Remember which `reports` this page drew from a card's answer; other tabs draw reports too. */
 export function noteDrawn(card, reports) {
   card.mine = new Map([...(card.mine ?? []), ...reports.map(({ id }) => [String(id), card.value])]);
 }
 
-/** Show the reports of a card, each beside the answer it was drawn from where this page drew it. */
+/** Show the reports of a card, each beside its answer where this page drew it. */
 export function reportsView(card, words) {
   const { question, envelopes } = card;
   const own = envelopes.map(({ id }) => card.mine?.get(String(id)));
