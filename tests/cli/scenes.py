@@ -549,6 +549,7 @@ SCENES: dict[str, Scene] = {
             "--groups": "5",
             "--deviation": "0.7",
             "--named": "",
+            "--watch": "",
             "--low": "-1",
             "--high": "6",
             "--cap": "8",

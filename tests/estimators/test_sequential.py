@@ -18,6 +18,7 @@ from rumor.estimators.sequential import (
     flat_weights,
     log_mixture,
     mixture_quantile,
+    watched_need,
 )
 from rumor.mechanisms.support import ItemCounts
 from rumor.results.counts import ExactIntervals
@@ -169,3 +170,27 @@ def test_exact_scores_bound_an_exactly_normal_one() -> None:
     kept = exact_scores(large, rough, all_rows(large))
     np.testing.assert_array_equal(kept.low, rough.low)
     np.testing.assert_array_equal(kept.high, rough.low)
+
+
+@pytest.mark.parametrize(("alpha", "power"), [(0.05, 0.8), (0.004, 0.9)])
+def test_a_watched_difference_is_found_with_its_power_and_when_it_is_said(
+    alpha: float, power: float
+) -> None:
+    """Held against walks of normal steps that are looked at 400 times for each planned number."""
+    need = watched_need(alpha, power)
+    assert 1.3 < need.times < 2.0  # the widths of looks are 1.55 times those of one
+    once = stats.norm.isf(alpha / 2) + stats.norm.ppf(power)
+    walks, looks = 4_000, 6 * 400
+    rng = np.random.default_rng(8)
+    at = np.arange(1, looks + 1) / 400
+    noise = np.cumsum(rng.normal(0, 1 / 20, (walks, looks)), axis=1)
+    ends = np.sqrt(at) * mixture_quantile(8.2 * at, alpha)
+    beyond = np.abs(noise + once * math.sqrt(need.times) * at) >= ends
+    first = np.where(beyond.any(axis=1), at[beyond.argmax(axis=1)], 6.0)
+    assert (first <= 1).mean() == pytest.approx(
+        power, abs=4 * math.sqrt(power * (1 - power) / walks)
+    )
+    assert first.mean() == pytest.approx(need.found, abs=4 * first.std() / math.sqrt(walks))
+    # Without a difference, any look at all is beyond with the chance alpha at most.
+    missed = (np.abs(noise) >= ends).any(axis=1).mean()
+    assert missed < alpha + 4 * math.sqrt(alpha / walks)

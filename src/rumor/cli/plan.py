@@ -62,6 +62,11 @@ class GroupOptions:
         "--deviation X",
         "The standard deviation within a group (default: that of a uniform distribution).",
     )
+    watch: bool = opt(
+        "--watch",
+        "Plan for a comparison that is read at any time (rumor compare --watch).",
+        default=False,
+    )
     named: bool = opt(
         "--named",
         "Plan for one row chosen before seeing the data, without Holm adjustment.",
@@ -130,6 +135,7 @@ def plan(
       rumor plan --domain 1000 --users 1e5 --epsilon 1
       rumor plan --domain 50 --users 20000 --detect 0.01
       rumor plan --domain 4 --epsilon 1 --difference 0.05 --share 0.3
+      rumor plan --domain 4 --epsilon 1 --difference 0.05 --share 0.3 --watch
       rumor plan --domain 50 --epsilon 1 --error 0.002 --write collection.toml
       rumor plan --domain 20 --users 1e5 --reports 365 --lifetime 2
       rumor plan --domain 8 --users 1e5 --epsilon 1 --questions 5

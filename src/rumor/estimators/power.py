@@ -12,6 +12,10 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from statistics import NormalDist
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rumor.estimators.sequential import WatchedNeed
 
 LEVEL, POWER = 0.05, 0.8
 _HALVINGS = 80
@@ -34,19 +38,31 @@ class PowerPlan:
     """The standard deviation of numbers within a group; None if they are spread evenly."""
     rows: int = 1
     """The rows of the comparison that share the level; 1 for a row named in advance."""
+    watch: bool = False
+    """Whether the comparison is read at any time: the difference is found by then, or before."""
 
     def for_rows(self, rows: int) -> PowerPlan:
         """Return the plan for Holm's p-values, with `rows` rows for each pair of groups."""
         return replace(self, rows=rows * math.comb(self.groups, 2))
 
     def people(self, variance: Variance, difference: float) -> float:
-        """Return the people that each group needs to detect this difference with the power."""
+        """Return the people that each group needs to detect this difference with the power.
+
+        A watched difference needs more for the same power (`watched_need`).
+        """
         normal = NormalDist()
         middle = 2 * variance(self.start + difference / 2)
         apart = variance(self.start) + variance(self.start + difference)
         reach = -normal.inv_cdf(self.level / self.rows / 2) * math.sqrt(middle)
         reach += normal.inv_cdf(self.power) * math.sqrt(apart)
-        return (reach / difference) ** 2
+        times = self.watched_need().times if self.watch else 1.0
+        return times * (reach / difference) ** 2
+
+    def watched_need(self) -> WatchedNeed:
+        """Return what a test of this level and power needs where it is made at any time."""
+        from rumor.estimators.sequential import watched_need
+
+        return watched_need(self.level / self.rows, self.power)
 
     def difference(self, variance: Variance, people: float, most: float) -> float:
         """Return the smallest difference that groups of `people`

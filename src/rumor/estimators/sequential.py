@@ -25,8 +25,10 @@ normal score, and evidence of an increase uses the first, of a decrease the seco
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 from scipy.special import log_ndtr
@@ -46,6 +48,66 @@ def mixture_quantile(ratio: Vector | float, alpha: Vector | float) -> Vector:
     with np.errstate(divide="ignore", invalid="ignore"):
         found = np.sqrt((1 + ratio) / ratio * (np.log1p(ratio) - 2 * np.log(alpha)))
     return np.where(ratio > 0, found, np.inf)
+
+
+# Prior to variance of a watched difference at the planned number of people (results/sequences.py).
+_PLANNED_RATIO = 8.2
+# Looks up to the planned number, how many times that number is followed, and cells of a deviation.
+_LOOKS, _FOLLOWED, _CELL = 400, 6, 0.02
+
+
+@dataclass(frozen=True)
+class WatchedNeed:
+    """The people that a difference needs which is tested at any time, not once.
+
+    `times` is the number planned for over that of one test. `found` is the number, over that
+    planned for, after which a difference is found on average.
+    """
+
+    times: float
+    found: float
+
+
+@functools.cache
+def watched_need(alpha: float, power: float) -> WatchedNeed:
+    """Return what a two-sided test at level `alpha` needs, so that it has found the difference by
+    the planned number with probability `power`.
+
+    With u the people over those planned for, the standardised difference is (c u + B(u)) / sqrt(u)
+    with a Brownian motion B: c^2 stands for (z + z')^2 of one test. The law of B before the
+    quantile is reached is followed over a grid.
+    """
+    normal = NormalDist()
+    low, high = 1.0, 40.0
+    while high - low > 1e-4:
+        middle = (low + high) / 2
+        enough = _crossings(alpha, middle, _LOOKS).sum() >= power
+        low, high = (low, middle) if enough else (middle, high)
+    once = normal.inv_cdf(1 - alpha / 2) + normal.inv_cdf(power)
+    found = _crossings(alpha, high, _FOLLOWED * _LOOKS)
+    rest = 1 - found.sum()
+    at = (np.arange(found.size) + 1) / _LOOKS
+    return WatchedNeed((high / once) ** 2, float(found @ at + rest * _FOLLOWED))
+
+
+def _crossings(alpha: float, drift: float, looks: int) -> Vector:
+    """Return the chance to reach the quantile first at each of `looks` looks."""
+    step = 1 / _LOOKS
+    at: Vector = step * np.arange(1, looks + 1, dtype=np.float64)
+    ends = np.sqrt(at) * mixture_quantile(_PLANNED_RATIO * at, alpha)
+    cells = math.ceil(float(ends[-1]) / _CELL)
+    place = _CELL * np.arange(-cells, cells + 1)
+    reach = math.ceil((6 * math.sqrt(step) + drift * step) / _CELL)
+    moved = _CELL * np.arange(-reach, reach + 1) - drift * step
+    kernel = np.exp(-(moved**2) / (2 * step))
+    kernel /= kernel.sum()
+    law, found = (place == 0).astype(np.float64), np.zeros(looks)
+    for look in range(looks):
+        before = law.sum()
+        law = np.convolve(law, kernel)[reach:-reach]
+        law[np.abs(place) >= ends[look]] = 0.0
+        found[look] = before - law.sum()
+    return found
 
 
 _CELLS = 1 << 14

@@ -13,6 +13,7 @@ from rumor.core.errors import InputError
 from rumor.core.randomness import Seeded
 from rumor.estimators.groups import Sample
 from rumor.estimators.power import PowerPlan
+from rumor.estimators.sequential import watched_need
 from rumor.kinds.planning.plan import Plan, make_plan
 from rumor.mechanisms import RandomizedResponse
 
@@ -52,6 +53,25 @@ def test_people_and_difference_are_each_others_inverse() -> None:
     people = between.people(variance, 0.07)
     assert between.difference(variance, people, 0.8) == pytest.approx(0.07)
     assert between.difference(variance, 2.0, 0.8) == 0.8  # nothing is noticed by two people
+
+
+def test_a_watched_plan_needs_more_people_and_says_when_it_is_over() -> None:
+    """The law behind the two numbers is held against walks in tests/estimators."""
+    asked = {"domain": 4, "epsilon": 1.0, "difference": 0.05, "share": 0.3, "named": True}
+    once, watched = (make_plan(**asked, watch=watch) for watch in (False, True))  # type: ignore[arg-type]
+    need = watched_need(0.05, 0.8)
+    assert watched.users == pytest.approx(need.times * once.users, rel=1e-3)
+    assert watched.found_after == round(need.found * watched.users)
+    assert watched.to_dict()["found_after"] == watched.found_after
+    assert f"--watch --users {2 * watched.users}" in " ".join(watched.table().split())
+    assert once.found_after is None
+    assert "--watch" not in once.table()
+    # With everything else given, a watched comparison tells a larger difference.
+    sizes = {"domain": 4, "epsilon": 1.0, "users": 10_000}
+    plain, late = (make_plan(**sizes, share=0.3, watch=watch).difference for watch in (False, True))  # type: ignore[arg-type]
+    assert plain is not None
+    assert late is not None
+    assert late > 1.2 * plain
 
 
 @pytest.mark.slow

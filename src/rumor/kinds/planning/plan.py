@@ -110,7 +110,27 @@ class Plan:
             named = f"{show(self.adjusted_difference)} {every}, {named}"
         return [
             f"{between.groups:,} groups of {self.users:,} respondents each: smallest detectable "
-            f"difference{of} (power {between.power:.0%}): {named}."
+            f"difference{of} (power {between.power:.0%}): {named}.",
+            *self._watched(),
+        ]
+
+    @functools.cached_property
+    def found_after(self) -> int | None:
+        """The respondents of each group after whom a watched difference of the planned size is
+        found on average.
+        """
+        if self.between is None or not self.between.watch:
+            return None
+        test = self.between if self.named else self._every_row(self.between)
+        return round(test.watched_need().found * self.users)
+
+    def _watched(self) -> list[str]:
+        """Return a sentence on a comparison that is read at any time, or none where it is not."""
+        if self.found_after is None:
+            return []
+        return [
+            f"Read at any time (rumor compare --watch --users {2 * self.users}): a difference of "
+            f"that size is found after {self.found_after:,} respondents of each group on average."
         ]
 
     @functools.cached_property
@@ -264,6 +284,7 @@ class Plan:
             "difference": self.difference,
             "difference_named": self.named_difference,
             "difference_adjusted": self.adjusted_difference,
+            **({} if self.found_after is None else {"found_after": self.found_after}),
             "notes": list(self.topic.notes(self.best.mechanism, self.users)),
             "options": [
                 {
@@ -372,6 +393,7 @@ def make_plan(
     groups: int | None = None,
     deviation: float | None = None,
     named: bool = False,
+    watch: bool = False,
     reports: int | None = None,
     lifetime: float | None = None,
     low: float = 0.0,
@@ -385,8 +407,9 @@ def make_plan(
     `groups` groups, from a `share`, with a `power`) give the third; all three give the largest
     `domain`. With a difference, `users` counts the people of each group, numbers have the standard
     `deviation` within each, and the test is that of all rows together (Holm) or, where `named`,
-    that of one row named in advance. Instead of epsilon, a `lifetime` and the number of `reports`
-    give the epsilon of each report; with epsilon, a lifetime gives the number of reports.
+    that of one row named in advance; `watch` plans for a comparison that is read at any time.
+    Instead of epsilon, a `lifetime` and the number of `reports` give the epsilon of each report;
+    with epsilon, a lifetime gives the number of reports.
     """
     if kind not in KINDS:
         raise InputError(
@@ -400,7 +423,7 @@ def make_plan(
         checked_size("reports", reports, 1, 1_000_000)
     epsilon = None if epsilon is None else checked_epsilon(epsilon)
     lifetime = None if lifetime is None else checked_epsilon(lifetime)
-    between = _between(difference, share, power, groups, deviation, named)
+    between = _between(difference, share, power, groups, deviation, named, watch)
     _check_deviation(deviation, KINDS[kind].largest_error(size) / 2)
     wishes = {"error": error, "detect": detect, "difference": difference}
     measure, wanted = _measure(wishes, KINDS[kind].largest_error(size), between, named)
@@ -494,9 +517,11 @@ def _between(
     groups: int | None,
     deviation: float | None,
     named: bool,
+    watch: bool,
 ) -> PowerPlan | None:
     """Return the groups of a plan for a difference; None where no parameter mentions groups."""
-    if all(said is None for said in (difference, share, power, groups, deviation)) and not named:
+    numbers = (difference, share, power, groups, deviation)
+    if all(said is None for said in numbers) and not (named or watch):
         return None
     for name, value in (("share", share), ("power", power)):
         if value is not None and not (isinstance(value, (int, float)) and 0 < value < 1):
@@ -508,6 +533,7 @@ def _between(
         USUAL_POWER if power is None else power,
         groups=2 if groups is None else checked_size("groups", groups, 2, _GROUPS),
         deviation=deviation,
+        watch=watch,
     )
 
 
