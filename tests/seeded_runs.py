@@ -44,10 +44,11 @@ def mean_is_the_truth(oracle: FrequencyOracle, runs: int) -> None:
 
 
 def intervals_cover(oracle: FrequencyOracle, runs: int) -> None:
-    """95 % intervals cover as often on average over the items, to 5 standard errors.
+    """95 % intervals cover as often on average over the items, to 5 standard errors, or more.
 
     The average of runs * 24 coverings, nearly independent, has one of
-    sqrt(0.95 * 0.05 / (24 runs)).
+    sqrt(0.95 * 0.05 / (24 runs)). Intervals of counts with a variance below 400 are exact, so
+    they may cover more often, but not always.
     """
     draw, source = np.random.default_rng(402), rumor.Seeded(402)
     covered = {"population": np.zeros(DOMAIN), "people": np.zeros(DOMAIN)}
@@ -69,7 +70,7 @@ def intervals_cover(oracle: FrequencyOracle, runs: int) -> None:
     for of, counts in covered.items():
         coverage = counts / runs
         room = 5 * one / math.sqrt(DOMAIN)
-        assert abs(coverage.mean() - 0.95) < room, f"of the {of}: {coverage.mean():.4f}"
+        assert 0.95 - room < coverage.mean() < 0.995, f"of the {of}: {coverage.mean():.4f}"
         # No single item may be far off and hide in the average.
         assert coverage.min() >= 0.95 - 5 * one, f"of the {of}: {coverage}"
     # All at once, at least as often as asked, less 3 standard errors.

@@ -79,8 +79,8 @@ def test_plans_of_two_groups() -> None:
     plan = make_plan(domain=4, epsilon=2.0, difference=0.05, share=0.3)
     assert plan.difference == pytest.approx(0.05, rel=1e-3)
     said = " ".join(plan.table().split())
-    assert "people each, power 80%: smallest difference from a share of 0.3: 5.0" in said
-    assert "among all 4 rows of rumor compare (Holm p-value below 5%), 4.1" in said
+    assert "smallest detectable difference from a share of 0.3 (power 80%): 5.0" in said
+    assert "in any of the 4 rows of rumor compare (Holm p-value below 5%), 4.1" in said
     fewer = make_plan(domain=4, epsilon=2.0, difference=0.05, share=0.3, power=0.5)
     assert fewer.users < 0.6 * plan.users
     # A share and its rest differ by the same amount.
