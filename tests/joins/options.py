@@ -86,6 +86,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         "--groups",
         "--deviation",
         "--named",
+        "--watch",
         "--crowd",
         "--delta",
         "--cap-from",
