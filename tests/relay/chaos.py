@@ -164,10 +164,10 @@ def _balance(store: Store, parties: Parties, sending: Sending) -> None:
             most, deadline = len(held), time.monotonic() + 60
         assert time.monotonic() < deadline, (most, len(sending.acknowledged), parties.said)
         # Whoever still waits for a full batch gets company: one at a time, since a batch may be
-        # released after any of them.
+        # released after any of them, and only where somebody waits, or others would wait next.
         if time.monotonic() > topped_up + 1:
             topped_up = time.monotonic()
-            for question in _QUESTIONS:
+            for question in {question for question, _ in sending.acknowledged.keys() - held}:
                 sending.one(question)
         time.sleep(0.1)
     assert held == sending.acknowledged
