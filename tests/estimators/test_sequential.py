@@ -9,6 +9,7 @@ import pytest
 from scipy import integrate, stats
 
 from rumor.analysis.trend.scores import exact_scores, hypergeometric_tail, standardised
+from rumor.core.mixture import PLANNED_RATIO, log_mixture, mixture_quantile
 from rumor.core.reports import Mask
 from rumor.core.types import Rows, Vector
 from rumor.estimators.groups import Sample
@@ -16,8 +17,6 @@ from rumor.estimators.sequential import (
     ChangeEvidence,
     Scores,
     flat_weights,
-    log_mixture,
-    mixture_quantile,
     watched_need,
 )
 from rumor.mechanisms.support import ItemCounts
@@ -184,7 +183,7 @@ def test_a_watched_difference_is_found_with_its_power_and_when_it_is_said(
     rng = np.random.default_rng(8)
     at = np.arange(1, looks + 1) / 400
     noise = np.cumsum(rng.normal(0, 1 / 20, (walks, looks)), axis=1)
-    ends = np.sqrt(at) * mixture_quantile(8.2 * at, alpha)
+    ends = np.sqrt(at) * mixture_quantile(PLANNED_RATIO * at, alpha)
     beyond = np.abs(noise + once * math.sqrt(need.times) * at) >= ends
     first = np.where(beyond.any(axis=1), at[beyond.argmax(axis=1)], 6.0)
     assert (first <= 1).mean() == pytest.approx(

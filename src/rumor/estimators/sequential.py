@@ -1,13 +1,6 @@
 """Evidence that may be read at any time: normal mixtures, and changes over a declared horizon.
 
-*One difference.* Let z be a standardised difference, and let the difference that is looked for have
-a normal prior of `ratio` times its variance. The likelihood ratio, averaged over that prior, is
-
-    E = (1 + ratio)^(-1/2) exp(z^2 ratio / (2 (1 + ratio)))
-
-(Robbins, Annals of Mathematical Statistics 41, 1970). Without a difference E is a martingale of
-mean 1 as reports arrive, so it ever reaches 1/alpha with probability at most alpha (Ville 1939).
-`mixture_quantile` is the largest |z| that stays below.
+*One difference.* Its evidence is the normal mixture of `core/mixture.py`.
 
 *A change at an unknown period.* The level before a change is unknown as well. Each period is held
 against all periods before it: these standardised scores are independent standard normals without a
@@ -33,25 +26,10 @@ from statistics import NormalDist
 import numpy as np
 from scipy.special import log_ndtr
 
+from rumor.core.mixture import PLANNED_RATIO, mixture_quantile
 from rumor.core.reports import Mask
 from rumor.core.types import Rows, Vector
 
-
-def log_mixture(z: Vector, ratio: Vector | float) -> Vector:
-    """Return the log evidence of standardised differences `z`; `ratio` is prior to variance."""
-    return np.asarray((z * z * (ratio / (1 + ratio)) - np.log1p(ratio)) / 2)
-
-
-def mixture_quantile(ratio: Vector | float, alpha: Vector | float) -> Vector:
-    """Return the |z| at which `log_mixture` with `ratio` reaches 1/`alpha`; infinite at 0."""
-    ratio = np.asarray(ratio, dtype=np.float64)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        found = np.sqrt((1 + ratio) / ratio * (np.log1p(ratio) - 2 * np.log(alpha)))
-    return np.where(ratio > 0, found, np.inf)
-
-
-# Prior to variance of a watched difference at the planned number of people (results/sequences.py).
-_PLANNED_RATIO = 8.2
 # Looks up to the planned number, how many times that number is followed, and cells of a deviation.
 _LOOKS, _FOLLOWED, _CELL = 400, 6, 0.02
 
@@ -94,7 +72,7 @@ def _crossings(alpha: float, drift: float, looks: int) -> Vector:
     """Return the chance to reach the quantile first at each of `looks` looks."""
     step = 1 / _LOOKS
     at: Vector = step * np.arange(1, looks + 1, dtype=np.float64)
-    ends = np.sqrt(at) * mixture_quantile(_PLANNED_RATIO * at, alpha)
+    ends = np.sqrt(at) * mixture_quantile(PLANNED_RATIO * at, alpha)
     cells = math.ceil(float(ends[-1]) / _CELL)
     place = _CELL * np.arange(-cells, cells + 1)
     reach = math.ceil((6 * math.sqrt(step) + drift * step) / _CELL)

@@ -26,7 +26,6 @@ of Statistics 52, 2024). Both are shortest at a planned number of reports, which
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import ClassVar, Literal
@@ -37,6 +36,7 @@ from rumor.core.binomial import success_ends
 from rumor.core.checks import checked_choice
 from rumor.core.exact import PLANNED
 from rumor.core.extras import import_optional
+from rumor.core.mixture import PLANNED_RATIO, log_mixture, mixture_quantile
 from rumor.core.reports import Mask
 from rumor.core.types import Vector
 from rumor.core.typing import override
@@ -44,10 +44,6 @@ from rumor.core.typing import override
 LookName = Literal["one", "any"]
 LOOKS: tuple[LookName, ...] = ("one", "any")
 
-# n r at the planned number for the shortest intervals of level 95 %: the root of
-# x - log x = 1 + 2 log(1/.05) with x = 1 + n r. One number for all levels, since the level of a row
-# that is shown depends on the reports, and the mixture must not.
-_BEST = 8.2
 _FURTHEST = 37.0  # standard deviations beyond which the normal tail is no number any more
 _HALVINGS = 48
 _SMALLEST = 1e-300
@@ -94,18 +90,19 @@ class AnyLook(OneLook):
 
     def quantile(self, tail: float) -> float:
         """Return the standard errors to an end that is ever missed with the chance `tail`."""
-        known = _BEST * self.reports / self.planned
-        square = 2 * (1 + 1 / known) * math.log(math.sqrt(known + 1) / (2 * tail))
-        return min(math.sqrt(square), _FURTHEST)
+        return min(float(mixture_quantile(self._ratio, 2 * tail)), _FURTHEST)
 
     @override
     def p_values(self, p_values: Vector) -> Vector:
         """Return the chances of ever reaching two-sided `p_values` as small as these, at most."""
         special = import_optional("scipy.special", "a p-value for any look")
-        known = _BEST * self.reports / self.planned
         z = special.ndtri(np.clip(p_values, _SMALLEST, 1.0) / 2)
-        evidence = z * z * (known / (1 + known)) / 2 - math.log1p(known) / 2
-        return np.asarray(np.exp(-np.maximum(evidence, 0.0)))
+        return np.asarray(np.exp(-np.maximum(log_mixture(z, self._ratio), 0.0)))
+
+    @property
+    def _ratio(self) -> float:
+        """The prior of a difference over its variance at these reports."""
+        return PLANNED_RATIO * self.reports / self.planned
 
     def success_ends(
         self, counts: Vector, trials: Vector, lower: Vector, upper: Vector
@@ -117,7 +114,7 @@ class AnyLook(OneLook):
         them: to a power of two, so that the reports hardly decide about it.
         """
         part = np.exp2(np.rint(np.log2(np.maximum(trials, 1.0) / max(self.reports, 1))))
-        weight = np.minimum(part, 1.0) * self.planned / _BEST
+        weight = np.minimum(part, 1.0) * self.planned / PLANNED_RATIO
         columns = np.stack([counts, trials, weight, lower, upper])
         distinct, where = np.unique(columns, axis=1, return_inverse=True)
         seen, drawn, mixed, below, above = distinct
