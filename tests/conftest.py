@@ -9,12 +9,16 @@ import os
 import sys
 from collections.abc import Iterator
 from types import SimpleNamespace
+from typing import TYPE_CHECKING
 
 import pytest
 from _pytest.faulthandler import fault_handler_stderr_fd_key
 from hypothesis import settings
 
 from rumor.core import randomness
+
+if TYPE_CHECKING:
+    from tests.collector.postgres import Postgres
 
 # Seconds after which a slow test hangs; others have the limit in pyproject.toml.
 SLOW_LIMIT_S = 3600
@@ -57,6 +61,16 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         return hashlib.shake_256(f"{item.nodeid} {next(calls)}".encode()).digest(count)
 
     randomness.os = SimpleNamespace(**{**vars(os), "urandom": urandom})  # type: ignore[assignment,attr-defined]
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """Start a PostgreSQL server, or join the one that another worker started."""
+    from tests.collector.postgres import Postgres
+
+    server = Postgres.shared()
+    yield server
+    server.release()
 
 
 # Where the collector reads the time: a test may set another, and must put it back.

@@ -101,9 +101,11 @@ def test_counts_of_support_say_all(id: str, capsys: pytest.CaptureFixture[str]) 
     assert theirs == estimated("r.parquet", capsys=capsys)
 
 
-def test_postgres_counts_its_own_reports(capsys: pytest.CaptureFixture[str]) -> None:
+def test_postgres_counts_its_own_reports(
+    postgres: Postgres, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The schema that is documented is the one that there is."""
-    url, collection = Postgres.shared().new_database(), everything()
+    url, collection = postgres.new_database(), everything()
     collection.save("c.json")
     store, reports = open_store(url), reports_of("rr")
     entry = store.register(collection)

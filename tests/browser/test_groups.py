@@ -66,16 +66,14 @@ def contract() -> Collection:
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    server = Postgres.shared()
-    store = open_store(server.clean_database())
+def served(tmp_path_factory: pytest.TempPathFactory, postgres: Postgres) -> Iterator[Served]:
+    store = open_store(postgres.new_database())
     entry = store.register(contract())
     tokens = tmp_path_factory.mktemp("tokens") / "tokens"
     token = add_token(tokens, "analyst")
     with background(Service(store, "colours", tokens=Tokens(Path(tokens)))) as url:
         yield Served(url, token, store, entry)
     store.close()
-    server.release()
 
 
 def answer(page: Page) -> None:

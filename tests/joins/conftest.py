@@ -14,12 +14,9 @@ import typer.main
 
 from rumor.analysis.engines.spark import launch as spark_launch
 from rumor.kinds.words.fit import search
-from tests.collector.conftest import postgres
 from tests.collector.postgres import Postgres
 from tests.joins.worlds import Worlds
 from tests.needs import needs
-
-__all__ = ["postgres"]
 
 _BEAM = 20
 

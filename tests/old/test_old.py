@@ -41,14 +41,11 @@ from rumor.contract.deletion import new_key, report_id
 from rumor.contract.envelope import EnvelopeFormat
 from rumor.contract.issuing import credential
 from rumor.mechanisms.summary import Summary
-from tests.collector.conftest import postgres
 from tests.collector.tools import batch
 from tests.javascript import steps
 from tests.needs import needs
 from tests.old.kept import HERE, address_of, copied, received, store_in
 from tests.old.make_old import contents, estimate_of, read_contracts
-
-__all__ = ["postgres"]
 
 VERSIONS = ("0.1.0",)
 Told = dict[str, Any]

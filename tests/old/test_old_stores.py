@@ -13,12 +13,9 @@ import pytest
 
 from rumor.collector.store.base import BatchAccepted, RepairResult, ReportBatch, Store, open_store
 from rumor.core.exact import PLANNED
-from tests.collector.conftest import postgres
 from tests.collector.tools import batch
 from tests.old.kept import HERE, copied, store_in
 from tests.old.make_old import contents
-
-__all__ = ["postgres"]
 
 STORES = sorted((HERE / "stores").glob("v*"))
 
