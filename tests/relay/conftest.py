@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.collector.conftest import postgres, store_url
+from tests.collector.conftest import store_url
 
-__all__ = ["postgres", "store_url"]
+__all__ = ["store_url"]
