@@ -19,16 +19,28 @@ from rumor.analysis.compare.quantities import collect_notes, differences, measur
 from rumor.analysis.compare.result import Comparison, Pair
 from rumor.analysis.engines.base import Engine
 from rumor.analysis.estimate import as_collection, count, stratum_name
-from rumor.analysis.grouping import is_over_time
+from rumor.analysis.grouping import Grouping, is_over_time
 from rumor.analysis.people import repeated_within, require_different
 from rumor.analysis.sources import checked_window
+from rumor.analysis.survey import (
+    DesignColumns,
+    ReportRows,
+    check_design_target,
+    kept_scores,
+    read_rows,
+    scored,
+    weigh_scores,
+    weighted_difference,
+)
 from rumor.contract.collection import Collection, Question
 from rumor.core.checks import checked_method
+from rumor.core.columns import as_column
 from rumor.core.errors import InputError, format_value
 from rumor.core.files import PathLike
 from rumor.core.types import Days, Progress
 from rumor.estimators.data import as_summary
 from rumor.estimators.multiple_testing import holm
+from rumor.estimators.survey import SurveyDesign
 from rumor.kinds import KINDS, kind_of
 from rumor.kinds.base import Kind
 from rumor.kinds.word_lists import read_words
@@ -53,6 +65,7 @@ def compare(
     *,
     other: Mechanism | None = None,
     against: str | None = None,
+    design: SurveyDesign | None = None,
     of: str = "population",
     **options: Any,
 ) -> Comparison:
@@ -65,7 +78,20 @@ def compare(
     Estimates are unbiased, never posterior means. Intervals are made of both groups' score
     intervals; a p-value is of one row alone, `adjusted` (Holm) of all rows together, and each pair
     has an omnibus test of all rows.
+
+    With a `design` people have weights: `first` are the reports of all, and `second` has the group
+    of each. Pairs then have no omnibus test.
     """
+    if design is not None:
+        if isinstance(first, Mapping) or second is None or other is not None or options:
+            raise InputError(
+                "people with weights are compared as one column of reports and one of their "
+                "groups, first and second; got something else"
+            )
+        names = [stratum_name(name) for name in as_column(second).tolist()]
+        return compare_people(
+            kind_of(mechanism), mechanism, first, design, names, against=against, of=of
+        )
     if isinstance(first, Mapping):
         if second is not None or other is not None:
             raise InputError("groups by name must be the only reports; got second or other as well")
@@ -80,6 +106,77 @@ def compare(
             ReportGroup("second", as_summary(other or mechanism, second)),
         ]
     return compare_groups(kind_of(mechanism), groups, against=against, of=of, options=options)
+
+
+def compare_people(
+    kind: Kind[Any],
+    mechanism: Mechanism,
+    reports: object,
+    design: SurveyDesign,
+    names: Sequence[str],
+    *,
+    against: str | None = None,
+    of: str = "population",
+    heading: str = "",
+    notes: Sequence[str] = (),
+) -> Comparison:
+    """Compare groups of people with weights; `names` has the group of each."""
+    check_design_target(of)
+    known = scored(kind, mechanism, reports)
+    if len(names) != len(known.scores.hits):
+        raise InputError(
+            f"groups must have a row for each of the {len(known.scores.hits):,} reports; got "
+            f"{len(names):,}"
+        )
+    survey = design.resolve(len(names))
+    known = kept_scores(known, survey)
+    column = np.asarray(names, dtype=object)[survey.kept]
+    groups = sorted(set(column.tolist()))
+    pairs = chosen_pairs(groups, against)
+    if len(pairs) * len(known.values) > _MAX_ROWS:
+        raise InputError(
+            f"a comparison has at most {_MAX_ROWS:,} rows; got {len(pairs):,} pairs of groups with "
+            f"{len(known.values):,} each (name one to compare with: --against)"
+        )
+    found = [weigh_scores(survey, known, column == name) for name in groups]
+    rows = [weighted_difference(survey, found[a], found[b]) for a, b in pairs]
+    p_values = [_p_values_or_one(one.p_value) for one in rows]
+    adjusted = np.split(holm(np.concatenate(p_values)), len(pairs))
+    means = [one.combination.mean for one in found]
+    effects = ", ".join(
+        f"{name} {one.weights_effect:.3g}" for name, one in zip(groups, found, strict=True)
+    )
+    return Comparison(
+        values=known.values,
+        quantities=known.quantities,
+        pairs=[
+            Pair(
+                first=groups[a],
+                second=groups[b],
+                estimates=(means[a], means[b]),
+                difference=rows[k].mean,
+                stderr=rows[k].stderr,
+                p_value=p_values[k],
+                adjusted=adjusted[k],
+                intervals=rows[k],
+                overall=None,
+                overall_adjusted=None,
+            )
+            for k, (a, b) in enumerate(pairs)
+        ],
+        groups={name: one.people for name, one in zip(groups, found, strict=True)},
+        reports=survey.people,
+        epsilon=mechanism.epsilon,
+        of=of,
+        method="weighted, unbiased",
+        heading=heading,
+        notes=(
+            *notes,
+            *known.notes,
+            *survey.sentences(),
+            f"design effect of the weights by group: {effects}.",
+        ),
+    )
 
 
 def compare_groups(
@@ -226,6 +323,73 @@ class ReportSelection:
     def groups(self, by: str) -> tuple[Question, dict[str, Summary]]:
         """Return the question, and a summary for each group of a public column, by its name."""
         return self.counting.groups(as_collection(self.collection), self.path, self.question, by)
+
+
+def read_design(
+    stored: ReportSelection, columns: DesignColumns, by: str | None = None
+) -> ReportRows:
+    """Return stored reports beside the `columns` of a survey design, and those of groups `by`."""
+    how = stored.counting
+    said = {
+        "--distinct-ids": how.distinct_ids,
+        "--assume": how.assume is not None,
+        "--candidates": how.candidates is not None,
+    }
+    for option, given in said.items():
+        if given:
+            raise InputError(f"people with weights are estimated without {option}; got both")
+
+    def chosen(public: Sequence[str]) -> list[str]:
+        more = () if by is None else Grouping.read(by, [*public, "day"]).columns
+        for name in more:
+            if name not in [*public, "day"]:
+                raise InputError(
+                    f"groups must be a public column of the reports ({', '.join(public)}); got "
+                    f"{format_value(by)}"
+                )
+        return [name for name in (*columns.names(public), *more) if name != "day"]
+
+    return read_rows(
+        as_collection(stored.collection),
+        stored.path,
+        stored.question,
+        how.window,
+        chosen,
+        skip_invalid=how.skip_invalid,
+        what="an estimate with weights",
+    )
+
+
+def compare_stored_people(
+    stored: ReportSelection,
+    columns: DesignColumns,
+    by: str,
+    *,
+    against: str | None = None,
+    of: str = "population",
+) -> Comparison:
+    """Compare groups `by` a public column, of stored reports with a survey design."""
+    check_design_target(of)
+    rows = read_design(stored, columns, by)
+    asked = rows.question
+    notes = (
+        require_different(asked, "days", stored.different_people)
+        if is_over_time(by)
+        else repeated_within(asked, stored.different_people)
+    )
+    [batch] = rows.columns.combine_chunks().to_batches()
+    grouping = Grouping.read(by, rows.columns.column_names)
+    return compare_people(
+        KINDS[asked.kind],
+        asked.mechanism,
+        rows.reports,
+        columns.design(rows.columns),
+        [stratum_name(stratum) for stratum in grouping.strata(batch).to_pylist()],
+        against=against,
+        of=of,
+        heading=question_heading(asked),
+        notes=notes,
+    )
 
 
 def compare_reports(
