@@ -292,6 +292,16 @@ def test_a_weight_that_is_none_is_refused_by_its_row(
     assert not out.exists()
 
 
+def test_rows_that_are_dropped_need_no_weight(survey: Path, capsys: Outputs) -> None:
+    (survey / "blank.csv").write_text("saves,w\nno,1\n,\nyes,2\n")
+    files = [str(survey / "pension.toml"), str(survey / "blank.csv")]
+    out = survey / "blank.parquet"
+    made = ["-o", str(out), "--weight-column", "w", "--missing", "drop", "--seed", "1"]
+    assert main(["privatize", *files, *made]) == 0
+    kept = sorted(pq.read_table(out).column("w").to_pylist())
+    assert kept == pytest.approx([1.0, 1.1**7])
+
+
 def test_a_weight_is_not_kept_as_it_is(survey: Path) -> None:
     for options in ({"keep": ["w"]}, {"keep": [], "columns": {"saves": "w"}}):
         with pytest.raises(InputError, match=r"kept rounded|hold no answers"):

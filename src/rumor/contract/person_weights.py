@@ -29,6 +29,17 @@ def rounded_weights(cells: Any) -> pa.Array:
     return pa.array(found, pa.float64())
 
 
+def weight_names(cells: Any) -> list[str]:
+    """Return each weight as it will be seen; of rows that become no report, whatever they hold."""
+    found = []
+    for cell in cells.to_pylist():
+        try:
+            found.append(str(_rounded(cell, 0)))
+        except AnswerError:
+            found.append("")
+    return found
+
+
 def _rounded(cell: object, row: int) -> float:
     try:
         weight = float(cell)  # type: ignore[arg-type]

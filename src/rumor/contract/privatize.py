@@ -27,7 +27,7 @@ from rumor.contract.collection import Collection, Question
 from rumor.contract.groups import OTHER, known_group
 from rumor.contract.person_ledger import PersonLedger
 from rumor.contract.person_rows import People, count_reports
-from rumor.contract.person_weights import rounded_weights
+from rumor.contract.person_weights import rounded_weights, weight_names
 from rumor.contract.report_file import write_reports
 from rumor.contract.sampling import SamplingDesign
 from rumor.core.answer_table import AnswerTable, FilteredTable, MissingAnswerRule
@@ -190,11 +190,12 @@ def group_sizes(
     together: set[object] = set()
     rows = 0
     for batch in table.batches(names) if names else ():
-        cells = [
-            rounded_weights(batch.column(name)) if name == weight else batch.column(name)
+        columns = [
+            weight_names(batch.column(name))
+            if name == weight
+            else [str(cell) for cell in batch.column(name).to_pylist()]
             for name in names
         ]
-        columns = [[str(cell) for cell in column.to_pylist()] for column in cells]
         for name, column in zip(names, columns, strict=True):
             seen[name].update(column)
         together.update(zip(*columns, strict=True))

@@ -15,7 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from rumor.analysis.compare.quantities import collect_notes, differences, measure_groups
+from rumor.analysis.compare.quantities import (
+    Differences,
+    QuantileDifferences,
+    collect_notes,
+    differences,
+    measure_groups,
+)
 from rumor.analysis.compare.result import Comparison, Pair
 from rumor.analysis.engines.base import Engine
 from rumor.analysis.estimate import as_collection, count, stratum_name
@@ -25,6 +31,7 @@ from rumor.analysis.sources import checked_window
 from rumor.analysis.survey import (
     DesignColumns,
     ReportRows,
+    Student,
     check_design_target,
     kept_scores,
     read_rows,
@@ -37,8 +44,9 @@ from rumor.core.checks import checked_method
 from rumor.core.columns import as_column
 from rumor.core.errors import InputError, format_value
 from rumor.core.files import PathLike
-from rumor.core.types import Days, Progress
+from rumor.core.types import Days, Progress, Vector
 from rumor.estimators.data import as_summary
+from rumor.estimators.groups import OmnibusTest
 from rumor.estimators.multiple_testing import holm
 from rumor.estimators.survey import SurveyDesign
 from rumor.kinds import KINDS, kind_of
@@ -133,49 +141,25 @@ def compare_people(
     column = np.asarray(names, dtype=object)[survey.kept]
     groups = sorted(set(column.tolist()))
     pairs = chosen_pairs(groups, against)
-    if len(pairs) * len(known.values) > _MAX_ROWS:
-        raise InputError(
-            f"a comparison has at most {_MAX_ROWS:,} rows; got {len(pairs):,} pairs of groups with "
-            f"{len(known.values):,} each (name one to compare with: --against)"
-        )
+    _check_size(len(pairs), len(known.values))
     found = [weigh_scores(survey, known, column == name) for name in groups]
-    rows = [weighted_difference(survey, found[a], found[b]) for a, b in pairs]
-    p_values = [_p_values_or_one(one.p_value) for one in rows]
-    adjusted = np.split(holm(np.concatenate(p_values)), len(pairs))
-    means = [one.combination.mean for one in found]
     effects = ", ".join(
         f"{name} {one.weights_effect:.3g}" for name, one in zip(groups, found, strict=True)
     )
-    return Comparison(
-        values=known.values,
-        quantities=known.quantities,
-        pairs=[
-            Pair(
-                first=groups[a],
-                second=groups[b],
-                estimates=(means[a], means[b]),
-                difference=rows[k].mean,
-                stderr=rows[k].stderr,
-                p_value=p_values[k],
-                adjusted=adjusted[k],
-                intervals=rows[k],
-                overall=None,
-                overall_adjusted=None,
-            )
-            for k, (a, b) in enumerate(pairs)
-        ],
-        groups={name: one.people for name, one in zip(groups, found, strict=True)},
+    told = (*known.notes, *survey.sentences(), f"design effect of the weights by group: {effects}.")
+    return _as_comparison(
+        (known.values, known.quantities),
+        {name: one.people for name, one in zip(groups, found, strict=True)},
+        pairs,
+        [one.combination.mean for one in found],
+        [weighted_difference(survey, found[a], found[b]) for a, b in pairs],
+        [None] * len(pairs),
         reports=survey.people,
         epsilon=mechanism.epsilon,
         of=of,
         method="weighted, unbiased",
         heading=heading,
-        notes=(
-            *notes,
-            *known.notes,
-            *survey.sentences(),
-            f"design effect of the weights by group: {effects}.",
-        ),
+        notes=(*notes, *told),
     )
 
 
@@ -193,44 +177,71 @@ def compare_groups(
     pairs = chosen_pairs([group.name for group in groups], against)
     found = measure_groups(kind, [group.summary for group in groups], of, options)
     common = found[0]
-    if len(pairs) * len(common.values) > _MAX_ROWS:
-        raise InputError(
-            f"a comparison has at most {_MAX_ROWS:,} rows; got {len(pairs):,} pairs of groups with "
-            f"{len(common.values):,} each (name one to compare with: --against)"
-        )
-    rows = [differences(*(found[i] for i in pair)) for pair in pairs]
-    tests = [kind.omnibus_test(*(groups[i].summary for i in pair)) for pair in pairs]
-    p_values = [_p_values_or_one(one.p_value) for one in rows]
-    adjusted = np.split(holm(np.concatenate(p_values)), len(pairs))
-    known = np.array([1.0 if test is None else test.p_value for test in tests])
-    together = [
-        None if test is None else float(p) for test, p in zip(tests, holm(known), strict=True)
-    ]
-    return Comparison(
-        values=common.values,
-        quantities=common.quantities,
-        pairs=[
-            Pair(
-                first=groups[a].name,
-                second=groups[b].name,
-                estimates=(found[a].sample.mean, found[b].sample.mean),
-                difference=rows[k].mean,
-                stderr=rows[k].stderr,
-                p_value=p_values[k],
-                adjusted=adjusted[k],
-                intervals=rows[k],
-                overall=tests[k],
-                overall_adjusted=together[k],
-            )
-            for k, (a, b) in enumerate(pairs)
-        ],
-        groups={group.name: group.summary.reports for group in groups},
+    _check_size(len(pairs), len(common.values))
+    return _as_comparison(
+        (common.values, common.quantities),
+        {group.name: group.summary.reports for group in groups},
+        pairs,
+        [one.sample.mean for one in found],
+        [differences(*(found[i] for i in pair)) for pair in pairs],
+        [kind.omnibus_test(*(groups[i].summary for i in pair)) for pair in pairs],
         reports=sum(group.summary.reports for group in groups),
         epsilon=max(group.summary.mechanism.epsilon for group in groups),
         of=of,
         heading=heading,
         notes=tuple(collect_notes(notes, found)),
     )
+
+
+def _as_comparison(
+    rows: tuple[Sequence[str] | Sequence[int], Sequence[str]],
+    groups: Mapping[str, int],
+    pairs: Sequence[tuple[int, int]],
+    estimates: Sequence[Vector],
+    found: Sequence[Differences | QuantileDifferences | Student],
+    tests: Sequence[OmnibusTest | None],
+    **facts: Any,
+) -> Comparison:
+    """Return the differences `found` of all `pairs` of `groups`, adjusted for their number.
+
+    `rows` are the names of values and quantities.
+    """
+    p_values = [_p_values_or_one(one.p_value) for one in found]
+    adjusted = np.split(holm(np.concatenate(p_values)), len(pairs))
+    known = np.array([1.0 if test is None else test.p_value for test in tests])
+    together = [
+        None if test is None else float(p) for test, p in zip(tests, holm(known), strict=True)
+    ]
+    names = list(groups)
+    return Comparison(
+        values=rows[0],
+        quantities=rows[1],
+        pairs=[
+            Pair(
+                first=names[a],
+                second=names[b],
+                estimates=(estimates[a], estimates[b]),
+                difference=found[k].mean,
+                stderr=found[k].stderr,
+                p_value=p_values[k],
+                adjusted=adjusted[k],
+                intervals=found[k],
+                overall=tests[k],
+                overall_adjusted=together[k],
+            )
+            for k, (a, b) in enumerate(pairs)
+        ],
+        groups=groups,
+        **facts,
+    )
+
+
+def _check_size(pairs: int, values: int) -> None:
+    if pairs * values > _MAX_ROWS:
+        raise InputError(
+            f"a comparison has at most {_MAX_ROWS:,} rows; got {pairs:,} pairs of groups with "
+            f"{values:,} each (name one to compare with: --against)"
+        )
 
 
 def chosen_pairs(names: Sequence[str], against: str | None) -> list[tuple[int, int]]:
@@ -372,11 +383,6 @@ def compare_stored_people(
     check_design_target(of)
     rows = read_design(stored, columns, by)
     asked = rows.question
-    notes = (
-        require_different(asked, "days", stored.different_people)
-        if is_over_time(by)
-        else repeated_within(asked, stored.different_people)
-    )
     [batch] = rows.columns.combine_chunks().to_batches()
     grouping = Grouping.read(by, rows.columns.column_names)
     return compare_people(
@@ -388,8 +394,14 @@ def compare_stored_people(
         against=against,
         of=of,
         heading=question_heading(asked),
-        notes=notes,
+        notes=_notes_of_groups(asked, by, stored.different_people),
     )
+
+
+def _notes_of_groups(asked: Question, by: str, different_people: bool) -> list[str]:
+    if is_over_time(by):
+        return require_different(asked, "days", different_people)
+    return repeated_within(asked, different_people)
 
 
 def compare_reports(
@@ -426,11 +438,7 @@ def compare_reports(
         raise InputError("another collection needs a second file with its reports; got none")
     if by is not None:
         asked, found = how.groups(contract, first, question, by)
-        notes = (
-            require_different(asked, "days", different_people)
-            if is_over_time(by)
-            else repeated_within(asked, different_people)
-        )
+        notes = _notes_of_groups(asked, by, different_people)
     elif periods:
         found = {}
         for window in periods:
