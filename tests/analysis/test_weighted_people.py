@@ -311,7 +311,7 @@ def test_a_weight_is_not_kept_as_it_is(survey: Path) -> None:
                 survey / "again.parquet",
                 weight="w",
                 random=rumor.Seeded(1),
-                **options,  # type: ignore[arg-type]
+                **options,
             )
 
 
