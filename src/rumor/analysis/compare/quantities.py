@@ -113,7 +113,13 @@ class Differences(Sum):
     def stderr(self) -> Vector:
         """The standard error of the difference."""
         first, second = (sample.stderr for sample in self.samples)
-        return np.sqrt(np.square(super().stderr) - 2 * self.correlation * first * second)
+        return np.sqrt(np.square(super().stderr) - 2 * self._correlated(first, second))
+
+    def _correlated(self, first: Vector, second: Vector) -> Vector:
+        """Return the product of two deviations times their correlation; 0 where that is 0."""
+        linked = np.broadcast_to(self.correlation, first.shape)
+        product = np.multiply(first, second, out=np.zeros(first.shape), where=linked != 0)
+        return np.asarray(linked * product)
 
     def _around(self, means: Sequence[Vector], bounds: Sequence[Bounds]) -> Bounds:
         """Return the ends by MOVER for correlated estimates (Zou and Donner 2008)."""
@@ -122,8 +128,8 @@ class Differences(Sum):
             (np.minimum(end[0], mean) - mean, np.maximum(end[1], mean) - mean)
             for mean, end in zip(means, bounds, strict=True)
         )
-        below = least**2 + high**2 + 2 * self.correlation * least * high
-        above = most**2 + low**2 + 2 * self.correlation * most * low
+        below = least**2 + high**2 + 2 * self._correlated(least, high)
+        above = most**2 + low**2 + 2 * self._correlated(most, low)
         return middle - np.sqrt(below), middle + np.sqrt(above)
 
     def bounds(self, z: float | Vector) -> Bounds:
@@ -150,7 +156,8 @@ class Differences(Sum):
         """The chance of so large a difference without an effect, for each quantity by itself."""
         common = PooledSamples(self.samples).mean
         first, second = (s.variance(s.plausible(common)) for s in self.samples)
-        variance = first + second - 2 * self.correlation * np.sqrt(first * second)
+        shared = self._correlated(np.sqrt(first), np.sqrt(second))
+        variance = first + second - 2 * shared
         found = two_sided_p_value(self.mean / np.sqrt(variance))
         few = np.flatnonzero(self._few)
         if few.size:
