@@ -70,6 +70,11 @@ def _facts(collection: Collection) -> dict[str, object]:
                 **costs.to_dict(),
                 "advice": costs.advice(),
                 "caution": caution(question.epsilon),
+                **(
+                    {}
+                    if question.mechanism.warning is None
+                    else {"warning": question.mechanism.warning}
+                ),
             }
             for question, costs in zip(collection.questions, promise.questions, strict=True)
         ],
@@ -144,6 +149,7 @@ def _question(question: Question, costs: QuestionPromise, whom: str) -> list[str
         f"  retention {retention_in_words(question.retention_days)}",
     ]
     said = (
+        ("warning", mechanism.warning),
         ("advice", KINDS[question.kind].advice(mechanism)),
         ("advice", costs.advice()),
         ("caution", caution(question.epsilon)),

@@ -18,7 +18,7 @@ from rumor.core.errors import InputError, format_value
 from rumor.core.types import Vector
 from rumor.estimators.data import EstimationData
 from rumor.estimators.frequency.likelihood import Likelihood, oracle_likelihood
-from rumor.estimators.frequency.linear import clip_and_rescale
+from rumor.estimators.frequency.linear import clip_and_rescale, project
 from rumor.estimators.frequency.scaling import probability_likelihood
 from rumor.estimators.frequency.solver import Solution, interior_start, maximize, single_support
 from rumor.mechanisms.support import ItemCounts
@@ -238,7 +238,13 @@ def _closed_form(data: EstimationData, likelihood: Likelihood) -> Solution:
     """
     oracle = data.oracle
     counts = oracle.support_counts(data.summary.tally).astype(np.float64)
-    exact = single_support(counts, oracle.hit, oracle.miss)
+    # Two shares are one number: where their chances of support differ, its likelihood is largest
+    # at the inversion, clipped.
+    exact = (
+        single_support(counts, oracle.hit, oracle.miss)
+        if oracle.likelihood_rows(oracle.outputs()) is None
+        else project(data.unbiased)
+    )
     now = likelihood.update(exact)
     return Solution(exact, now.gap, now.log_likelihood, 1)
 
