@@ -217,11 +217,13 @@ class Mechanism(abc.ABC):
         return self.draw(value, source.draws())
 
     def spoken(self) -> Self:
-        """Return this mechanism with the words that people say in place of their answers."""
+        """Return this mechanism with the words that people say as labels, in the order of the
+        reports that they are.
+        """
         return self
 
     def transcribe(self, values: object) -> Reports:
-        """Return the reports that the words `values` of people are, who randomised them by hand."""
+        """Return the reports that words are, which people chose by hand: `values` of `spoken`."""
         raise InputError(
             f"answers that people randomised themselves are those of the mechanism 'paper'; "
             f"got {self.name!r}"

@@ -232,12 +232,12 @@ class PaperDesign(RandomizedResponse):
 
     @override
     def spoken(self) -> Self:
-        return self if DESIGNS[self.design].words is None else self.with_labels(self.words)
+        first, second = self.words
+        return self.with_labels((second, first) if self.is_reversed else (first, second))
 
     @override
     def transcribe(self, values: object) -> Reports:
-        codes = self.encode(values)
-        return little_endian(1 - codes if self.is_reversed else codes, self.width)
+        return little_endian(self.encode(values), self.width)
 
     @property
     @override
