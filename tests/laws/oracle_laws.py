@@ -93,6 +93,7 @@ def law_reports_have_two_likelihoods(oracle: FrequencyOracle) -> None:
     assert apart, "no report has the odds"
     if rates_vary(oracle):
         ours = oracle.likelihood_rows(oracle.outputs())
+        assert ours is not None
         np.testing.assert_allclose(ours, oracle.channel().matrix().T, rtol=1e-15)
     assert oracle.odds == float(oracle.exact_odds) > 1
 
@@ -146,10 +147,10 @@ def law_hit_and_miss(oracle: FrequencyOracle) -> None:
     if rates_vary(oracle):
         chances, z = oracle.channel().matrix(), support(oracle, b"")
         supported = chances @ z
-        hits, misses = oracle.rates
-        np.testing.assert_allclose(hits, np.diag(supported), rtol=1e-12)
-        np.testing.assert_allclose(misses, np.diag(supported[::-1]), rtol=1e-12)
-        np.testing.assert_allclose([oracle.hit, oracle.miss], [np.mean(hits), np.mean(misses)])
+        own, others = (np.asarray(rate) for rate in oracle.rates)
+        np.testing.assert_allclose(own, np.diag(supported), rtol=1e-12)
+        np.testing.assert_allclose(others, np.diag(supported[::-1]), rtol=1e-12)
+        np.testing.assert_allclose([oracle.hit, oracle.miss], [own.mean(), others.mean()])
         assert oracle.domain == 2
         return
     assert oracle.exact_hit > oracle.exact_miss, "nothing could be learned"

@@ -140,7 +140,7 @@ def _question(question: Question, costs: QuestionPromise, whom: str) -> list[str
     else:
         lines.append(f"  answers   {KINDS[question.kind].hint(mechanism)}")
     lines += [
-        f"  mechanism {mechanism.name}",
+        f"  mechanism {mechanism.title}",
         f"  report    {width:,} byte{'s' if width > 1 else ''}",
         f"  epsilon   {question.epsilon:.6g} per report",
         *(f"            {line}" for line in wrapped(costs.in_words()).splitlines()),

@@ -216,6 +216,11 @@ class Mechanism(abc.ABC):
         source = System() if random is None else random
         return self.draw(value, source.draws())
 
+    @property
+    def title(self) -> str:
+        """The name in contracts, with what tells mechanisms of this name apart at a glance."""
+        return self.name
+
     def spoken(self) -> Self:
         """Return this mechanism with the words that people say as labels, in the order of the
         reports that they are.

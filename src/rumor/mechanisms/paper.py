@@ -177,12 +177,12 @@ class PaperDesign(RandomizedResponse):
         self.holders = checked_size("holders", holders, 0, self.faces)
         self.others = checked_size("others", others, 0, self.faces)
         said = f"{self.holders} and {self.others} of {self.faces} faces"
-        if math.gcd(self.faces, self.holders, self.others) != 1:
-            raise InputError(f"the faces of a design must be as few as can be; got {said}")
         if self.holders == self.others or {self.holders, self.others} == {0, self.faces}:
             raise InputError(
                 f"the words of a design must depend on the answer and not tell it; got {said}"
             )
+        if math.gcd(self.faces, self.holders, self.others) != 1:
+            raise InputError(f"the faces of a design must be as few as can be; got {said}")
         if not DESIGNS[self.design].holds(self._chances):
             raise InputError(
                 f"the chances of a design must be those of {self.design!r}; got {said}"
@@ -208,6 +208,12 @@ class PaperDesign(RandomizedResponse):
         """The chances that a collection gives for this design."""
         made = DESIGNS[self.design]
         return dict(zip(made.options, made.options_of(*self._chances), strict=True))
+
+    @property
+    @override
+    def title(self) -> str:
+        chances = ", ".join(f"{name} {chance}" for name, chance in self.options.items())
+        return f"{self.name} ({self.design}: {chances})"
 
     @property
     def is_reversed(self) -> bool:

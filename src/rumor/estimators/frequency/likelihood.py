@@ -143,15 +143,13 @@ def oracle_likelihood(
     weights: Vector | None,
     *,
     threads: int | None = None,
-) -> SupportLikelihood | MatrixLikelihood:
+) -> SupportLikelihood:
     """Return the likelihood of `reports`, each counted by its weight if there are `weights`."""
     if isinstance(reports, Passes):
         count = float(reports.count)
         return SupportLikelihood(
             _PassSums(oracle, reports), oracle.domain, oracle.odds, count, count
         )
-    if (rows := oracle.likelihood_rows(reports)) is not None:
-        return MatrixLikelihood(rows, np.ones(len(reports)) if weights is None else weights)
     often = np.zeros(0) if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
     total = independent = float(len(reports))
     if weights is not None:

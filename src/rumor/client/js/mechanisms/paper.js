@@ -25,8 +25,8 @@ export function make(p, labels) {
   const faces = checkInteger("faces", p.faces, 2, 2 ** 32);
   const [holders, others] = ["holders", "others"].map((name) => checkInteger(name, p[name], 0, faces));
   const said = `${holders} and ${others} of ${faces} faces`;
-  if (divisor(divisor(faces, holders), others) !== 1) refuse("the faces of a design must be as few as can be", said);
   if (holders === others || Math.abs(holders - others) === faces) refuse("the words of a design must depend on the answer and not tell it", said);
+  if (divisor(divisor(faces, holders), others) !== 1) refuse("the faces of a design must be as few as can be", said);
   if (!HOLDS[p.design](holders, others, faces)) refuse(`the chances of a design must be those of '${p.design}'`, said);
   // The faces of report 0 given either answer.
   const zeros = holders > others ? [holders, others] : [faces - holders, faces - others];
