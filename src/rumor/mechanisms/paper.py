@@ -60,8 +60,6 @@ class Design:
     """The options that make these chances of the first word."""
     words: tuple[str, str] | None = None
     """The words of an interviewer's table; None where they are the answers themselves."""
-    proves: bool = False
-    """Whether one of the words always proves an answer."""
 
     def holds(self, chances: Chances) -> bool:
         """Return whether this design can make these `chances` of the first word."""
@@ -90,14 +88,12 @@ DESIGNS: Mapping[str, Design] = {
     ),
     # Circle: no to both questions. Triangle: yes to at least one.
     "triangular": Design(
-        ("yes",), lambda yes: (_ONE, yes), lambda h, o: (o,), ("triangle", "circle"), proves=True
+        ("yes",), lambda yes: (_ONE, yes), lambda h, o: (o,), ("triangle", "circle")
     ),
     # A pack of cards for each answer: name the colour of the card drawn from your own.
     "kuk": Design(("yes", "no"), lambda yes, no: (yes, no), lambda h, o: (h, o), ("red", "black")),
     # Whoever must say yes says yes; all others answer as in Warner's design.
-    "mangat": Design(
-        ("truth",), lambda truth: (_ONE, 1 - truth), lambda h, o: (1 - o,), proves=True
-    ),
+    "mangat": Design(("truth",), lambda truth: (_ONE, 1 - truth), lambda h, o: (1 - o,)),
 }
 
 

@@ -99,7 +99,14 @@ def _numbers(design: PaperDesign, word: str, other: str) -> dict[str, str]:
     found = {"n": f"{faces:,}", **{name: f"{count:,}" for name, count in cards.items()}}
     found |= {name: f"{options[name].numerator}/{options[name].denominator}" for name in shares}
     if design.design == "forced-response":
-        found["after_yes"] = f"{cards['yes'] + 1:,}"
-        found["forced"] = f"{cards['yes'] + cards['no']:,}"
-        found["face"] = word if cards["yes"] else other
+        yes, forced = cards["yes"], cards["yes"] + cards["no"]
+        found["first_faces"] = _faces(1, yes)
+        found["next_faces"] = _faces(yes + 1, forced)
+        found["only_faces"] = _faces(1, forced)
+        found["face"] = word if yes else other
     return found
+
+
+def _faces(first: int, last: int) -> str:
+    """Return the numbers from `first` to `last` as text."""
+    return f"{first:,}" if first == last else f"{first:,}–{last:,}"
