@@ -146,9 +146,9 @@ class FreshAnswers(Permanence):
 
     def epsilon_composed(self, made: Sequence[tuple[Mechanism, int]]) -> float:
         """Return the sum of the losses: each report drawn afresh costs its epsilon."""
-        if any(n and math.isinf(one.epsilon) for one, n in made):
+        if any(math.isinf(one.epsilon) for one, _ in made):
             return math.inf
-        return round_up(sum((n * Fraction(one.epsilon) for one, n in made if n), Fraction(0)))
+        return round_up(sum((n * Fraction(one.epsilon) for one, n in made), Fraction(0)))
 
     @property
     @override

@@ -109,4 +109,4 @@ def _numbers(design: PaperDesign, word: str, other: str) -> dict[str, str]:
 
 def _faces(first: int, last: int) -> str:
     """Return the numbers from `first` to `last` as text."""
-    return f"{first:,}" if first == last else f"{first:,}–{last:,}"
+    return f"{first:,}" if first == last else f"{first:,}-{last:,}"

@@ -33,7 +33,6 @@ export function make(p, labels) {
   const [own, other] = zeros.map(BigInt);
   const [first, second] = [[own, other], [BigInt(faces) - other, BigInt(faces) - own]];
   const [above, below] = first[0] * second[1] > second[0] * first[1] ? first : second;
-  if (!below) refuse("a device reports by designs that prove no answer only", said);
   return {
     ...base,
     width: 1,
