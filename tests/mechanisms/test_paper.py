@@ -15,6 +15,7 @@ import rumor
 from rumor.cli import main
 from rumor.core.errors import InputError
 from rumor.core.randomness import Seeded
+from rumor.kinds.choice.compare import scores
 from rumor.mechanisms.summary import Summary
 
 # The chances of the first word given either answer, epsilon, and n Var of a share of 10 %.
@@ -108,6 +109,16 @@ def test_intervals_cover_at_every_share(name: str, people: int) -> None:
         chance = stats.binom.pmf(counts, people, other + (own - other) * share)
         covered = float(chance[(low <= share) & (share <= high)].sum())
         assert covered >= 0.945, (share, covered)
+
+
+def test_weights_of_one_change_nothing() -> None:
+    """A person's score is right for both answers, where these are noisy unequally."""
+    made = design("unrelated-question")
+    reports = made.spoken().transcribe(["yes"] * 45 + ["no"] * 155)
+    found = scores(made, reports).scores
+    shares = (found.hits.mean(axis=0) - found.zero) / found.gain
+    assert shares == pytest.approx(made.unbiased(made.tally(reports), 200))
+    assert found.coins
 
 
 @pytest.mark.parametrize(
