@@ -698,6 +698,13 @@ RULES = [
         shows=False,
     ),
     Rule(
+        "the chances of a design must be those of 'forced-response'; got ",
+        lambda v: paper("forced-response", yes=v, no="1/2"),
+        ("1/4", "4999/10000"),
+        ("5001/10000", "3/4"),
+        shows=False,
+    ),
+    Rule(
         "odds must be finite; the design 'mangat' promises nothing",
         lambda v: paper(v, truth="3/4").exact_odds,
         ("warner",),

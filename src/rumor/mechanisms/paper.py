@@ -72,9 +72,11 @@ _ONE = Fraction(1)
 DESIGNS: Mapping[str, Design] = {
     # The spinner points to "I do" with chance `truth` and to "I do not" else; say whether it is so.
     "warner": Design(("truth",), lambda truth: (truth, 1 - truth), lambda h, o: (h,)),
-    # The die orders a "yes" or a "no" with these chances, and the truth otherwise.
+    # The die orders a "yes" or a "no" with these chances, which leave some for the truth.
     "forced-response": Design(
-        ("yes", "no"), lambda yes, no: (1 - no, yes), lambda h, o: (o, 1 - h)
+        ("yes", "no"),
+        lambda yes, no: (1 - no, yes),
+        lambda h, o: (o, 1 - h) if h > o else (_ONE, _ONE),
     ),
     # The die asks the question with chance `ask`; else one that a share `yes` of people affirm.
     "unrelated-question": Design(
