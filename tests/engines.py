@@ -143,7 +143,9 @@ def quickjs() -> Any:
     try:
         return importlib.import_module("quickjs")
     except ImportError:
-        return leave_out("quickjs is needed for these tests and was not found (PyPI package quickjs)")
+        return leave_out(
+            "quickjs is needed for these tests and was not found (PyPI package quickjs)"
+        )
 
 
 @contextmanager

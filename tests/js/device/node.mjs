@@ -9,7 +9,8 @@
 import { readFileSync, readSync, writeSync } from "node:fs";
 import { createContext, runInContext } from "node:vm";
 
-const BROWSER = ["document", "window", "self", "location", "navigator", "indexedDB", "localStorage", "sessionStorage", "XMLHttpRequest", "WebSocket"];
+import { FOREIGN } from "./foreign.mjs";
+
 const byte = new Uint8Array(1);
 
 function readLine() {
@@ -27,9 +28,7 @@ function writeLine(text) {
 
 const touched = new Set();
 const world = createContext(Object.create(null));
-const language = new Set(runInContext("Object.getOwnPropertyNames(globalThis)", world));
-for (const name of [...Object.getOwnPropertyNames(globalThis), ...BROWSER]) {
-  if (language.has(name)) continue;
+for (const name of FOREIGN) {
   Object.defineProperty(world, name, { configurable: true, get: () => void touched.add(name) });
 }
 world.ask = (text) => {
