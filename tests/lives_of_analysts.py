@@ -51,7 +51,9 @@ def halving(stderr: float | None = 0.0123, more: int = 2427) -> Document:
 
 
 def estimate(reports: int, estimates: Sequence[Document], **more: object) -> Document:
-    return {**_COMMON, "reports": reports, "estimates": estimates, "halving": halving(), **more}
+    noise = {"values": max(len(estimates) - 1, 0), "of": len(estimates)}
+    found = {"reports": reports, "estimates": estimates, "halving": halving(), "above_noise": noise}
+    return {**_COMMON, **found, **more}
 
 
 def _joint(tables: int) -> Document:
@@ -343,6 +345,7 @@ def choose_days() -> Life:
             for i in range(1, 9)
             for p in ("2026-01-01..2026-01-31", "2026-02-24")
         ],
+        "periods": ["2026-01-01..2026-01-31", "2026-02-24"],
         "notes": ["some days have few reports"],
         "watch": {
             "finding": "Checked every week since 2026-02-23: 2 of 8 values changed.",
@@ -376,6 +379,7 @@ def choose_days() -> Life:
     }
     means = {
         "changes": [{**change, "quantity": "mean"} for change in moved["changes"][:2]],
+        "periods": moved["periods"],
         "estimates": [{**row, "quantity": "mean", "value": "v0"} for row in moved["estimates"][:2]],
         "notes": [],
         "watch": {"finding": "No change so far.", "promise": "At most 5%.", "changes": []},
