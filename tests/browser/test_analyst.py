@@ -102,7 +102,9 @@ def test_all_at_a_glance_how_much_is_there_and_can_it_be_trusted(page: Page) -> 
     # 7. What does every question say, and does one need a look?
     page.get_by_role("button", name="All questions").click()
     cards = page.locator(".glance")
-    expect(cards.nth(0)).to_contain_text(re.compile(r"no: \d+\.\d+%.*since 9 March.*28,000 reports"))
+    expect(cards.nth(0)).to_contain_text(
+        re.compile(r"no: \d+\.\d+%.*since 9 March.*28,000 reports")
+    )
     expect(cards.nth(1)).to_contain_text(re.compile(r"place \d+: [\d.]+%.*30,000 reports"))
     expect(cards.nth(2)).to_contain_text(re.compile(r"mean: [67]\.\d+ \([\d.]+ to [\d.]+\)"))
     expect(cards.nth(0).locator(".sparkline")).to_have_attribute(

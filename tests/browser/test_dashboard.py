@@ -295,7 +295,7 @@ def test_how_the_answers_moved(open_page: OpenPage) -> None:
     with showcase({1: 400, 2: 400, 3: 400, 4: 400}, seed=3) as several:
         page = signed_in(open_page, several, allowed="status of 422")
         expect(chart(page, "moved")).to_be_visible()
-        page.get_by_text("All changes as a table").click()
+        page.get_by_text("Largest change of each answer").click()
         changes = page.locator("#changes tbody tr")
         assert changes.count() >= 3
         expect(page.locator("#changes")).to_contain_text("adjusted for searching every day")

@@ -28,7 +28,7 @@ function figureRows(rows, { ends: [first, last], show, mark = "bar", cut = null 
     h("span", { class: "name", dir: "auto" }, printable(each.value)),
     track(each),
     h("span", { class: "said" }, h("strong", {}, show(each.answer)), each.answer !== null && each.low !== null && ` ${endsOf(each.low, each.high, show)}`),
-    each.more && h("span", { class: "more" }, each.more));
+    each.more ? h("span", { class: "more" }, each.more) : null);
   const found = rows.slice(0, ROWS).map(row);
   if (cut !== null && cut > 0 && cut < found.length) found.splice(cut, 0, h("li", { class: "cut" }, "The answers below this line do not stand out from noise."));
   return h("ol", { class: "bars" }, found);

@@ -24,7 +24,7 @@ const VIEW = { order: "estimate" };
 
 const page = {
   overview: null, collection: null, view: null, question: null, from: null, to: null, against: null, looks: null, group: [], // what is looked at
-  estimate: null, integrity: null, trend: null, compared: null, found: null, sort: "share", // what is known of it
+  estimate: null, integrity: null, trend: null, followed: null, compared: null, found: null, sort: "share", // what is known of it
   timer: null, away: false, asked: null, heard: null,
   known: new Map(), // by what is looked at: the last estimate, shown while a new one is made
 };
@@ -33,6 +33,9 @@ const current = () => page.overview.questions.find(({ id }) => id === page.quest
 
 /** Return what is looked at: question, days, looks and groups. */
 const lookedAt = () => [page.overview.collection, page.question, page.from, page.to, page.looks, ...page.group].join(" ");
+
+/** Return what is followed over time: a question in groups, on all days. */
+const followedAt = (id) => [page.overview.collection, id, ...page.group].join(" ");
 
 /** Return the identity of an estimate: what is looked at, and the number of reports; a new one is requested when it changes. */
 const stamp = ({ reports }) => `${lookedAt()} ${reports}`;
@@ -165,7 +168,8 @@ function turnToAll() {
 }
 
 async function show(id) {
-  Object.assign(page, { question: id, integrity: null, asked: null, trend: null, compared: null, found: null, sort: "share" });
+  const isOther = page.followed?.of !== followedAt(id);
+  Object.assign(page, { question: id, integrity: null, asked: null, compared: null, found: null, sort: "share", ...(isOther ? { trend: null, followed: null } : {}) });
   page.estimate = page.known.get(lookedAt()) ?? null;
   const focused = document.activeElement?.closest("#questions");
   renderQuestions();
@@ -452,29 +456,41 @@ function renderHeadline() {
   byId("headline").replaceChildren(h("strong", {}, figure), change ? `, ${change}` : "");
 }
 
-/** Request the trend over the days if it is open and not known yet, and show it. */
+/** Request the trend over the days, if it is open and not known yet, and show it. */
 async function follow() {
   const question = current();
-  const wanted = [question.id, ...page.group].join(" ");
-  if (!byId("trend")?.open || (page.trend?.of === wanted && question.reports <= GROWTH * page.trend.seen)) return;
-  page.trend = { ...page.trend, of: wanted, seen: question.reports };
-  try {
-    const trend = await askJson(`/v1/trends/${question.id}`, { collection: page.overview.collection, group: page.group });
-    if (page.view || page.question !== question.id || !byId("changes")) return;
-    page.trend = { ...trend, of: wanted, seen: question.reports };
-    const found = movement(trend);
-    byId("changes").replaceChildren(...found.parts);
-    if (page.estimate) {
-      renderHeadline();
-      renderCharts();
+  const wanted = followedAt(question.id);
+  if (!byId("trend")?.open) return;
+  if (page.followed?.of !== wanted || question.reports > GROWTH * page.followed.seen) {
+    page.followed = { of: wanted, seen: question.reports, problem: null };
+    try {
+      const trend = await askJson(`/v1/trends/${question.id}`, { collection: page.overview.collection, group: page.group });
+      if (page.followed?.of === wanted) page.trend = trend;
+    } catch (problem) {
+      if (!refusedFor(problem)) {
+        page.followed = null;
+        failed(problem);
+        return;
+      }
+      page.followed.problem = problem.message;
     }
-    await draw(byId("moved"), moved(found.rows, found.isShare, byId("moved").clientWidth || 600), "Chart of the answers over time; the table below has their changes.");
-  } catch (problem) {
-    if (refusedFor(problem)) {
-      byId("moved").hidden = true;
-      byId("changes").replaceChildren(h("p", { class: "notice info" }, problem.message));
-    } else failed(problem);
+  } else if (byId("changes").hasChildNodes()) return;
+  if (!page.view && page.question === question.id && byId("changes")) await renderTrend();
+}
+
+async function renderTrend() {
+  byId("moved").hidden = !page.trend;
+  if (!page.trend) {
+    if (page.followed.problem) byId("changes").replaceChildren(h("p", { class: "notice info" }, page.followed.problem));
+    return;
   }
+  const { rows, isShare, parts } = movement(page.trend);
+  byId("changes").replaceChildren(...parts);
+  if (page.estimate) {
+    renderHeadline();
+    renderCharts();
+  }
+  await draw(byId("moved"), moved(rows, isShare, byId("moved").clientWidth || 600), "Chart of the answers over time; the table below has their changes.");
 }
 
 /** Show the form for two periods to compare, by default the first and the second half of the days. */
@@ -487,7 +503,7 @@ function periods({ days }) {
     const [from, to, since, until] = [...event.target.elements].filter(({ type }) => type === "date").map(({ value }) => value);
     compare(`${from}..${to}`, `${since}..${until}`);
   };
-  return h("details", {}, h("summary", {}, "Compare two periods"),
+  return h("details", { id: "compare" }, h("summary", {}, "Compare two periods"),
     h("form", { class: "periods", onsubmit: submit }, ["First from", "to", "Second from", "until"].map((name, i) => field(name, ends[i])), h("button", {}, "Compare")),
     h("div", { id: "compared" }));
 }

@@ -133,7 +133,7 @@ export function movement(found) {
         h("th", { scope: "row", dir: "auto" }, String(change.value)),
         [show(change)(change.before), show(change)(change.after), change.from, pValue(change.p_value), pValue(change.adjusted)].map((cell) => h("td", {}, cell)))))));
   const explained = "The largest change of each value, for who looks once. Its p-value is adjusted for searching every day; the last column is also adjusted for searching every value.";
-  return { rows, isShare, parts: [...watched(found.watch), h("details", {}, h("summary", {}, "All changes as a table"), table, h("p", { class: "soft" }, explained)), ...found.notes.map((note) => h("p", { class: "soft" }, sentence(note)))] };
+  return { rows, isShare, parts: [...watched(found.watch), h("details", {}, h("summary", {}, "Largest change of each answer"), table, h("p", { class: "soft" }, explained)), ...found.notes.map((note) => h("p", { class: "soft" }, sentence(note)))] };
 }
 
 /** Show the differences between two periods as a table, with the omnibus test. */
