@@ -27,6 +27,7 @@ from rumor.contract.collection import Collection, Question
 from rumor.contract.groups import OTHER, known_group
 from rumor.contract.person_ledger import PersonLedger
 from rumor.contract.person_rows import People, count_reports
+from rumor.contract.person_weights import rounded_weights, weight_names
 from rumor.contract.report_file import write_reports
 from rumor.contract.sampling import SamplingDesign
 from rumor.core.answer_table import AnswerTable, FilteredTable, MissingAnswerRule
@@ -49,6 +50,7 @@ def privatize_table(
     column: str | None = None,
     groups: Mapping[str, str] = MappingProxyType({}),
     keep: Sequence[str] = (),
+    weight: str | None = None,
     day: datetime.date | DayColumn | None = None,
     random: RandomSource | None = None,
     on_progress: Callable[[int], None] | None = None,
@@ -57,10 +59,11 @@ def privatize_table(
 
     `column` holds the answers (by default that of the question, else its id). A group of the
     contract is read from the column of its name, unless `groups` names another, and whatever its
-    list lacks becomes "other". The columns of `keep` are copied as they are. Both are public, so
-    they must not say what an answer is: columns that answer any question of the collection are
-    refused, and `group_sizes` tells of those that tell people apart. `day` is today by default,
-    or the column with the day of each row. Leave `random` out for real people.
+    list lacks becomes "other". The columns of `keep` are copied as they are, and that of people's
+    `weight` is rounded (rumor.contract.person_weights). All are public, so they must not say what
+    an answer is: columns that answer any question of the collection are refused, and
+    `group_sizes` tells of those that tell people apart. `day` is today by default, or the column
+    with the day of each row. Leave `random` out for real people.
     """
     if table.has_all_rows and collection.ask is not None and collection.ask.questions is not None:
         raise InputError(
@@ -72,15 +75,19 @@ def privatize_table(
     answers = kind.answer_column(question.id, column, table)
     keep = list(dict.fromkeys(keep))
     sources = _group_columns(collection, groups)
-    _check_kept(keep, sources)
-    for name in (*keep, *sources.values()):
+    _check_kept(keep, sources, weight)
+    weights = [] if weight is None else [weight]
+    for name in (*keep, *weights, *sources.values()):
         table.require(name)
     days = [day.column] if isinstance(day, DayColumn) else []
     for name in days:
         table.require(name)
-    public = list(dict.fromkeys([*keep, *sources.values(), *days]))
+    public = list(dict.fromkeys([*keep, *weights, *sources.values(), *days]))
     _check_public(collection, question.id if answers is None else answers, public)
-    strata = pa.schema([_public_field(table.schema.field(name)) for name in keep])
+    strata = pa.schema(
+        [_public_field(table.schema.field(name)) for name in keep]
+        + [pa.field(name, pa.float64(), nullable=False) for name in weights]
+    )
     day = datetime.datetime.now(datetime.UTC).date() if day is None else day
     with write_reports(out, collection, question, strata=strata, random=random) as writer:
         people = kind.read(question.id, question.mechanism, table, column, public)
@@ -91,6 +98,9 @@ def privatize_table(
             kept = {} if batch is None else {name: batch.column(name) for name in keep}
             if batch is not None:
                 kept |= _grouped(collection, {n: batch.column(s) for n, s in sources.items()})
+                for name in weights:
+                    with table.locate_errors(name, writer.reports):
+                        kept[name] = rounded_weights(batch.column(name))
             when: datetime.date | NDArray[np.datetime64]
             if isinstance(day, DayColumn):
                 assert batch is not None  # tables without rows of people keep no columns
@@ -119,8 +129,13 @@ def _group_columns(collection: Collection, groups: Mapping[str, str]) -> dict[st
     return {name: groups.get(name, name) for name in names}
 
 
-def _check_kept(keep: Sequence[str], sources: Mapping[str, str]) -> None:
-    """Refuse to keep a column that the contract sends as groups already."""
+def _check_kept(keep: Sequence[str], sources: Mapping[str, str], weight: str | None) -> None:
+    """Refuse to keep a column that the contract sends as groups already, or a weight as it is."""
+    if weight is not None and weight in (*keep, *sources, *sources.values()):
+        raise InputError(
+            f"a weight is kept rounded, since one of many digits is a name; got {weight!r} as a "
+            f"kept column or a group too"
+        )
     for name in keep:
         if name in sources:
             raise InputError(
@@ -162,17 +177,25 @@ def _check_public(collection: Collection, answers: str, keep: Sequence[str]) -> 
             )
 
 
-def group_sizes(table: AnswerTable, keep: Sequence[str]) -> dict[str, tuple[int, int]]:
+def group_sizes(
+    table: AnswerTable, keep: Sequence[str], weight: str | None = None
+) -> dict[str, tuple[int, int]]:
     """Return the distinct values and the rows of each kept column, and of all together.
 
-    Where few people share a value, whoever knows somebody's value finds their report.
+    Where few people share a value, whoever knows somebody's value finds their report. Weights are
+    shared once they are rounded.
     """
-    names = list(dict.fromkeys(keep))
+    names = list(dict.fromkeys([*keep, *([] if weight is None else [weight])]))
     seen: dict[str, set[object]] = {name: set() for name in names}
     together: set[object] = set()
     rows = 0
     for batch in table.batches(names) if names else ():
-        columns = [[str(cell) for cell in batch.column(name).to_pylist()] for name in names]
+        columns = [
+            weight_names(batch.column(name))
+            if name == weight
+            else [str(cell) for cell in batch.column(name).to_pylist()]
+            for name in names
+        ]
         for name, column in zip(names, columns, strict=True):
             seen[name].update(column)
         together.update(zip(*columns, strict=True))
@@ -214,6 +237,7 @@ def privatize_questions(
     columns: Mapping[str, str] = MappingProxyType({}),
     groups: Mapping[str, str] = MappingProxyType({}),
     keep: Sequence[str] = (),
+    weight: str | None = None,
     day: datetime.date | DayColumn | None = None,
     people: People | None = None,
     ledger: PersonLedger | None = None,
@@ -257,6 +281,7 @@ def privatize_questions(
                     column=columns.get(question.id),
                     groups=groups,
                     keep=keep,
+                    weight=weight,
                     day=day,
                     random=random,
                     on_progress=_offset_progress(before, on_progress),

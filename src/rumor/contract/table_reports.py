@@ -47,6 +47,7 @@ def privatize(
     columns: Mapping[str, str] = MappingProxyType({}),
     groups: Mapping[str, str] = MappingProxyType({}),
     keep: Sequence[str] = (),
+    weight: str | None = None,
     day: datetime.date | str | DayColumn | None = None,
     person: str | PersonRule | None = None,
     ledger: PathLike | None = None,
@@ -60,8 +61,8 @@ def privatize(
     `table` is a file, a folder or a pattern of files, or a table in memory (Arrow, pandas, Polars,
     columns by name). Of several questions a file OUT-QUESTION.parquet is written for each, unless
     `question` names one. `columns` has the column of a question whose id it is not, and `groups`
-    those of public groups; the columns of `keep` are copied in the clear. `day` is a day, or a
-    `DayColumn` with the day of each row.
+    those of public groups; the columns of `keep` are copied in the clear, and that of people's
+    `weight` rounded to powers of 1.1. `day` is a day, or a `DayColumn` with the day of each row.
 
     Every row is another person, unless `person` names the column that says whose it is, or is a
     `PersonRule` that says how many reports each person makes. What people spend in the files of
@@ -102,6 +103,7 @@ def privatize(
         columns=columns,
         groups=groups,
         keep=keep,
+        weight=weight,
         day=when,
         people=people,
         ledger=kept,
