@@ -25,6 +25,7 @@ from rumor.collector.service import Service
 from rumor.collector.store.base import Store, StoredCollection, StoreUnavailableError, open_store
 from rumor.collector.tokens import Tokens, add_token
 from rumor.contract.collection import Collection
+from rumor.results.view import View
 from tests.collector.tools import as_json, call, collection, rows, send, send_json, stored
 
 # What each object of the description holds, at least and at most.
@@ -351,6 +352,7 @@ class TestEstimates:
             "question": "colour",
             **expected.to_dict(0.9, of="people"),
             "halving": {"more_reports": 3000, "stderr": expected.stderr.max()},
+            "above_noise": {"values": expected.above_noise(View(0.9, of="people")), "of": 3},
         }
 
     def test_rows_in_the_order_of_the_estimate_are_covered_as_such(self, embedded: Running) -> None:
