@@ -111,7 +111,10 @@ DEFAULTS = {
     "DayColumn": "zone='UTC'",
     "draft_questions": "only=()",
     "People": "before=<factory>, made=<factory>, barred=<factory>",
+    "PartsFolder": "run=<factory>, stage='writing', is_charged=False",
+    "PersonLedger.charge": "again=False",
     "PersonRule": "each='first', cap=1",
+    "TableQuestion.of": "groups=mappingproxy({}), keep=()",
     "PersonTable": "mark='|', missing_rule=<factory>, _starts=<factory>, is_selected=<factory>, "
     "_origins=<factory>",
     "PersonTable.answered_batches": "answers=1, blank=True",
@@ -171,7 +174,7 @@ DEFAULTS = {
     "parse_number": "what='an answer'",
     "open_words": "cohorts=256, fits=()",
     "privatize": "columns=mappingproxy({}), groups=mappingproxy({}), keep=(), missing='error', "
-    "mark='|', replace=False",
+    "mark='|', replace=False, resume=False",
     "privatize_questions": "columns=mappingproxy({}), groups=mappingproxy({}), keep=()",
     "privatize_table": "groups=mappingproxy({}), keep=()",
     "question_loss": "values=1",
@@ -179,6 +182,7 @@ DEFAULTS = {
     "format_value": "limit=60",
     "support_blanket": "both=Fraction(0, 1)",
     "verify": "salt_bytes=48",
+    "held_alone": "patience_s=0.0",
     "whole_file": "mode=420",
     "write_whole": "mode=420",
 }

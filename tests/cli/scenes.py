@@ -314,7 +314,7 @@ def _privatizing(held: Collaborators) -> None:
     missing = SimpleNamespace(affected_rows=0, sentence=lambda: None)
     made = SimpleNamespace(reports=3, missing=missing)
     held.stand(
-        "rumor.contract.privatize:privatize_questions",
+        "rumor.contract.table_reports:privatize_questions",
         lambda contract, source, outs, **rest: dict.fromkeys(outs, made),
     )
     held.spy("rumor.contract.privatize:group_sizes")
@@ -610,12 +610,14 @@ SCENES: dict[str, Scene] = {
             "--keep": "country",
             "--day": "2026-01-02",
             "--seed": "5",
+            "--resume": "",
             "--json": "",
             **_READING,
         },
         _privatizing,
         "-o out.parquet",
     ),
+
     "privatize over reports": Scene(
         "privatize",
         {"collection": _TABLES, "table": "answers.csv"},
