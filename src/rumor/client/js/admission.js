@@ -3,9 +3,11 @@
  * that a collector could see.
  */
 
-import { concat, toHex, utf8 } from "./bytes.js";
+import { fromBase64 } from "./base64.js";
+import { toHex, utf8 } from "./bytes.js";
 import { RumorError, formatValue } from "./errors.js";
-import { Keyed, subtle } from "./randomness.js";
+import { sha256 } from "./host.js";
+import { Keyed } from "./randomness.js";
 import { withdrawalKeyOf } from "./withdrawal-keys.js";
 
 /** Types of refusals of a token. */
@@ -28,10 +30,9 @@ export async function readInvitation(text) {
         "just as it was sent; got another text",
     );
   }
-  const plain = atob(code.replaceAll("-", "+").replaceAll("_", "/"));
-  const bytes = Uint8Array.from(plain, (letter) => letter.charCodeAt(0));
+  const bytes = fromBase64(code.replaceAll("-", "+").replaceAll("_", "/"));
   const secret = bytes.slice(0, 16);
-  const check = new Uint8Array(await subtle().digest("SHA-256", concat(utf8(isBound(text) ? "rumor bound invitation" : "rumor invitation"), secret)));
+  const check = await sha256(utf8(isBound(text) ? "rumor bound invitation" : "rumor invitation"), secret);
   if (bytes.length === 18 && bytes[16] === check[0] && bytes[17] === check[1]) return secret;
   const sentence = "an invitation must be typed just as it was sent; the checksum of this one does not match";
   throw Object.assign(new RumorError("invitation", sentence), { reason: "mistyped" });

@@ -134,7 +134,7 @@ async function drawDay(state, contract, today, scope) {
 
 /** Refuse questions (`ids`) that are not assigned to this respondent, or not today; unknown ids are refused elsewhere. */
 export function checkAssigned(assignment, ids, contract, today) {
-  const count = (number) => number.toLocaleString("en");
+  const count = (number) => String(number).replace(/\B(?=(\d{3})+$)/g, ",");
   const known = contract.questions.map(({ id }) => id);
   for (const id of ids) {
     if (!known.includes(id) || assignment.questions.includes(id)) continue;

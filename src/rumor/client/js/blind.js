@@ -4,8 +4,9 @@
  */
 
 import { concat, fromHex, toHex } from "./bytes.js";
+import { randomBytes } from "./host.js";
 import { gcd } from "./moduli.js";
-import { subtle } from "./randomness.js";
+import { sha384 } from "./sealing.js";
 
 export const SIZE = 256;
 const SALT = 48;
@@ -14,7 +15,6 @@ const HASH = 48;
 
 const toNumber = (bytes) => BigInt(`0x${toHex(bytes)}`);
 const toBytes = (number) => fromHex(number.toString(16).padStart(2 * SIZE, "0"));
-const sha384 = async (...parts) => new Uint8Array(await subtle().digest("SHA-384", concat(...parts)));
 
 /** Return the number to the power of the public exponent, 2^16 + 1. */
 function raiseToExponent(number, modulus) {
@@ -30,21 +30,26 @@ function inverseOf(number, modulus) {
   return a === 1n ? (x % modulus + modulus) % modulus : null;
 }
 
+/** Mask or unmask (RFC 8017, MGF1) the data block that goes with a hash. */
+async function masked(data, hashed) {
+  const blocks = Array.from({ length: Math.ceil(data.length / HASH) }, (_, i) => sha384(hashed, [0, 0, 0, i]));
+  const mask = concat(...(await Promise.all(blocks)));
+  const out = data.map((byte, i) => byte ^ mask[i]);
+  out[0] &= 0x7f;
+  return out;
+}
+
 /** Return the EMSA-PSS encoding (RFC 8017) for a modulus of 2048 bits, as a number. */
 async function encodePss(prepared, salt) {
   const hashed = await sha384(new Uint8Array(8), await sha384(prepared), salt);
   const data = concat(new Uint8Array(SIZE - SALT - HASH - 2), [1], salt);
-  const blocks = Array.from({ length: Math.ceil(data.length / HASH) }, (_, i) => sha384(hashed, [0, 0, 0, i]));
-  const mask = concat(...(await Promise.all(blocks)));
-  data.forEach((byte, i) => (data[i] = byte ^ mask[i]));
-  data[0] &= 0x7f;
-  return toNumber(concat(data, hashed, [0xbc]));
+  return toNumber(concat(await masked(data, hashed), hashed, [0xbc]));
 }
 
 /** Return a uniform number from 1 up to a modulus of 2048 bits, exclusive. */
 function randomBelow(modulus) {
   for (;;) {
-    const number = toNumber(crypto.getRandomValues(new Uint8Array(SIZE)));
+    const number = toNumber(randomBytes(SIZE));
     if (number && number < modulus) return number;
   }
 }
@@ -56,7 +61,7 @@ function randomBelow(modulus) {
  * @param {string} key the modulus
  * @param {Uint8Array} prepared
  */
-export async function blind(key, prepared, salt = crypto.getRandomValues(new Uint8Array(SALT)), factor = undefined) {
+export async function blind(key, prepared, salt = randomBytes(SALT), factor = undefined) {
   const modulus = BigInt(`0x${key}`);
   const r = factor ?? randomBelow(modulus);
   const message = await encodePss(prepared, salt);
@@ -73,10 +78,13 @@ export async function finalize(key, prepared, answer, inverse) {
   return answer.length === SIZE && (await verify(key, prepared, signature)) ? toHex(signature) : null;
 }
 
-/** Return whether this is a signature of the prepared message. */
+/** Return whether this is a signature of the prepared message: the encoding of the message with the salt that it holds. */
 export async function verify(key, prepared, signature) {
-  const n = btoa(String.fromCharCode(...fromHex(key))).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
-  const rule = { name: "RSA-PSS", hash: "SHA-384" };
-  const loaded = await subtle().importKey("jwk", { kty: "RSA", n, e: "AQAB" }, rule, false, ["verify"]);
-  return subtle().verify({ name: "RSA-PSS", saltLength: SALT }, loaded, signature, prepared);
+  const modulus = BigInt(`0x${key}`);
+  const number = toNumber(signature);
+  if (signature.length !== SIZE || number >= modulus) return false;
+  const encoded = raiseToExponent(number, modulus);
+  const bytes = toBytes(encoded);
+  const data = await masked(bytes.slice(0, SIZE - HASH - 1), bytes.slice(SIZE - HASH - 1, SIZE - 1));
+  return encoded === (await encodePss(prepared, data.slice(-SALT)));
 }

@@ -1,7 +1,5 @@
 /** Bytes: hexadecimal, little-endian integers, packed bits, UTF-8. */
 
-const encoder = new TextEncoder();
-
 export const toHex = (bytes) => Array.from(bytes, (b) => b.toString(16).padStart(2, "0")).join("");
 
 export const fromHex = (text) =>
@@ -17,8 +15,11 @@ export function concat(...parts) {
   return out;
 }
 
-/** Return the UTF-8 bytes of a text, with U+FFFD for unpaired surrogates, so that no typed text is refused. */
-export const utf8 = (text) => encoder.encode(text);
+/** Return a text with U+FFFD for unpaired surrogates, so that no typed text is refused. */
+export const wellFormed = (text) => text.replace(/\p{Surrogate}/gu, "\ufffd");
+
+/** Return the UTF-8 bytes of a text, made well-formed. */
+export const utf8 = (text) => Uint8Array.from(unescape(encodeURIComponent(wellFormed(text))), (letter) => letter.charCodeAt());
 
 /** Return how many bytes hold a number below `count`. */
 export const bytesFor = (count) => Math.max(1, Math.ceil((32 - Math.clz32(count - 1)) / 8));

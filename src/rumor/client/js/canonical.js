@@ -1,13 +1,11 @@
 /** Canonical JSON (RFC 8785) and its digest. */
 
 import { toHex, utf8 } from "./bytes.js";
-import { subtle } from "./randomness.js";
+import { sha256 } from "./host.js";
 
 /**
  * Return the canonical text of a JSON value: members sorted by UTF-16 code units, no white space, numbers as ECMAScript
  * prints them.
- * @param {unknown} value
- * @returns {string}
  */
 export function canonicalJson(value) {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
@@ -18,5 +16,5 @@ export function canonicalJson(value) {
 
 /** Return the SHA-256 of the canonical form, in lower-case hexadecimal. */
 export async function digestOf(value) {
-  return toHex(new Uint8Array(await subtle().digest("SHA-256", utf8(canonicalJson(value)))));
+  return toHex(await sha256(utf8(canonicalJson(value))));
 }

@@ -4,12 +4,12 @@ import { RumorError, formatValue } from "./errors.js";
 import { logUp } from "./exact.js";
 import { WORD, split } from "./randomness.js";
 
-/** Refuse a contract. @returns {never} */
+/** Refuse a contract. */
 export function refuse(rule, got) {
   throw new RumorError("contract", `${rule}; got ${formatValue(got)}`);
 }
 
-/** Refuse an answer, without repeating it. @returns {never} */
+/** Refuse an answer, without repeating it. */
 export function refuseAnswer(rule, got) {
   throw new RumorError("answer", `${rule}; got ${got}`);
 }

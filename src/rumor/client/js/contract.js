@@ -5,6 +5,7 @@ import { checkMembers, refuse, checkInteger } from "./checks.js";
 import { RumorError, formatValue } from "./errors.js";
 import { sumOfLargest } from "./exact.js";
 import { KINDS } from "./kinds.js";
+import { originOf } from "./host.js";
 import { makeMechanism } from "./mechanisms.js";
 import { request } from "./transport.js";
 
@@ -17,7 +18,6 @@ const DIGEST = /^[0-9a-f]{64}$/;
 const DEFAULTS = { admission: "open", revision: 1, previous: null, series_epsilon: null, ask: null, linked: null, issuer: null, relay: null, groups: null };
 const QUESTION_DEFAULTS = { memo: "value", period_days: null };
 
-/** @type {WeakMap<object, import("./rumor.js").Mechanism>} */
 const mechanisms = new WeakMap();
 
 /** Return the mechanism of a parsed contract's question. */
@@ -25,11 +25,7 @@ export function mechanismOf(question) {
   return mechanisms.get(question) ?? refuse("a question must come from a parsed contract", question);
 }
 
-/**
- * Check a contract given as JSON: a text, or the result of JSON.parse.
- * @param {unknown} given
- * @param {{ digest?: string, collector?: string }} [options] the expected digest; the origin it comes from
- */
+/** Check a contract given as JSON (a text, or the result of JSON.parse), of an expected digest, from the origin `collector`. */
 export async function parseContract(given, { digest, collector = "" } = {}) {
   const read = parseJson(given);
   const table = checkMembers("a contract", read, ["rumor", "name", "series", "contact", "questions"], DEFAULTS);
@@ -83,14 +79,10 @@ export async function parseContract(given, { digest, collector = "" } = {}) {
   });
 }
 
-/**
- * Fetch and check the contract that a collector serves (at /v1/collection).
- * @param {string} url
- * @param {{ digest?: string }} [options] the expected digest
- */
+/** Fetch and check the contract that a collector serves (at /v1/collection), of an expected digest. */
 export async function fetchContract(url, { digest } = {}) {
   const served = await request(url);
-  const collector = new URL(url, globalThis.location?.href).origin;
+  const collector = originOf(url);
   const contract = await parseContract(served.contract, { digest, collector });
   if (served.digest !== contract.digest) {
     const rule = `a collector's contract must have the digest it says, '${String(served.digest).slice(0, 64)}'`;

@@ -5,10 +5,6 @@
  * "insecure", "contract", "digest", "closed", "answer", "limit", "state", "unreachable" and others (rumor.d.ts).
  */
 export class RumorError extends Error {
-  /**
-   * @param {string} code
-   * @param {string} message
-   */
   constructor(code, message) {
     super(message);
     this.name = "RumorError";

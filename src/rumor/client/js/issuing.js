@@ -8,13 +8,15 @@
 import { checkUrl } from "./addresses.js";
 import { isBound, readInvitation, refuseUninvited } from "./admission.js";
 import { SIZE, blind, finalize } from "./blind.js";
+import { fromBase64, toBase64 } from "./base64.js";
 import { concat, fromHex, toHex, utf8 } from "./bytes.js";
 import { checkMembers, refuse } from "./checks.js";
 import { mechanismOf } from "./contract.js";
 import { RumorError } from "./errors.js";
+import { sha256 } from "./host.js";
 import { faultOfModulus, ruleForModuli } from "./moduli.js";
 import { checkIssuer, scopeOf } from "./pins.js";
-import { Keyed, subtle } from "./randomness.js";
+import { Keyed } from "./randomness.js";
 import { withdrawalKeyOf } from "./withdrawal-keys.js";
 import { randomHex } from "./state.js";
 import { request } from "./transport.js";
@@ -48,17 +50,16 @@ function checkKey(id, key) {
 /** Return how many reports one respondent may send, in all rounds together. */
 const countReports = (question) => question.reports_per_person * mechanismOf(question).rounds;
 
-const sha256 = async (text, data) => new Uint8Array(await subtle().digest("SHA-256", concat(utf8(text), data)));
-const base64 = (bytes) => btoa(String.fromCharCode(...bytes));
+const hashOf = (text, data) => sha256(utf8(text), data);
 
 /** Return the name that device and issuer use for a question's key. */
-export const keyName = async (key) => toHex((await sha256("rumor token issuer", fromHex(key))).slice(0, 16));
+export const keyName = async (key) => toHex((await hashOf("rumor token issuer", fromHex(key))).slice(0, 16));
 
 /** Return the credential that an invitation shows to the issuer at `url`, and the person's name there. */
 export async function credentialOf(invitation, series, url) {
   const context = isBound(invitation) ? ["rumor enrolment 2", series, url] : ["rumor enrolment", series];
   const credential = await new Keyed(await readInvitation(invitation), ...context).digest();
-  return { credential, person: toHex(await sha256("rumor invited person", credential)) };
+  return { credential, person: toHex(await hashOf("rumor invited person", credential)) };
 }
 
 /**
@@ -139,12 +140,12 @@ function refuseMarkingKey(id, url) {
 
 /** Return the issuer's blind signatures of these tokens. */
 async function requestSignatures(url, credential, rows) {
-  const tokens = rows.map(({ key, number, blinded }) => ({ key: base64(fromHex(key)), number, blinded: base64(fromHex(blinded)) }));
-  const body = JSON.stringify({ credential: base64(credential), tokens });
+  const tokens = rows.map(({ key, number, blinded }) => ({ key: toBase64(fromHex(key)), number, blinded: toBase64(fromHex(blinded)) }));
+  const body = JSON.stringify({ credential: toBase64(credential), tokens });
   const headers = { "Content-Type": "application/json" };
-  const { signatures } = await request(`${url}/v1/tokens`, { method: "POST", headers, body }).catch(refuseWithoutIssuer);
+  const { signatures } = await request(`${url}/v1/tokens`, { headers, body }).catch(refuseWithoutIssuer);
   try {
-    const answers = signatures.map((text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)));
+    const answers = signatures.map(fromBase64);
     if (answers.length === rows.length && answers.every(({ length }) => length === SIZE)) return answers;
   } catch {
     // A malformed answer counts as no answer, below.
@@ -163,10 +164,10 @@ function refuseWithoutIssuer(problem) {
 
 /** Return the message of the token with this opening: 32 random bytes, and the hash of a key. */
 export const tokenMessage = async (opening) =>
-  concat(opening.slice(0, 32), await sha256("rumor token key", opening.slice(32)));
+  concat(opening.slice(0, 32), await hashOf("rumor token key", opening.slice(32)));
 
 /** Return the id of the report that a token admits. */
-export const tokenId = async (message) => toHex((await sha256("rumor token id", message)).slice(0, 16));
+export const tokenId = async (message) => toHex((await hashOf("rumor token id", message)).slice(0, 16));
 
 /** Spend a token on a report to a question, in place: one of `person`, or of any; null where none is left. */
 async function takeToken(state, contract, question, person) {

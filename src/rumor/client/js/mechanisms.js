@@ -41,7 +41,7 @@ const DEFAULTS = {
   epsilonComposed: (made) => totalUp(made.map(([one, n]) => [one.epsilon, n])),
 };
 
-/** Make a mechanism from its name and parameters in a contract. @returns {Promise<import("./rumor.js").Mechanism>} */
+/** Make a mechanism from its name and parameters in a contract. */
 export async function makeMechanism(description, labels = null) {
   const name = description?.name;
   if (!NAMES.includes(name)) refuse(`a mechanism must be one of ${NAMES.join(", ")}`, name);

@@ -1,7 +1,5 @@
 /**
- * Keys of permanent answers (permanent randomised response).
- *
- * A key is derived from the secret, from public values (series, question, and the memo digest: everything that determines the
+ * Keys of permanent answers (permanent randomised response). A key is derived from the secret, from public values (series, question, and the memo digest: everything that determines the
  * permanent noise of a value) and from the value's identity, and from nothing else. In particular it is never derived from an
  * encoding of the value, such as a Bloom filter: two values with the same filter would share their noise, and a change of the
  * filter's noise would tell such values apart.

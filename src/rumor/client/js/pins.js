@@ -74,8 +74,7 @@ const senderAnonymityOf = ({ admission, relay, issuer, groups }) => ({
 
 /**
  * Return the pin of a scope after this contract is answered; refuse a contract that is no later revision.
- * @param {{ name: string, names: string[], pin?: object }} scope the scope, with its pin so far
- * @param {string[]} [drawn] the questions assigned to this respondent
+ * `drawn` are the questions assigned to this respondent.
  */
 export function nextPin({ name, names, pin }, contract, drawn) {
   const { series, revision, digest, contact } = contract;

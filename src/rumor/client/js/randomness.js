@@ -5,24 +5,10 @@
  */
 
 import { concat, littleEndian, utf8 } from "./bytes.js";
-import { RumorError } from "./errors.js";
+import { hmac, keystream, randomBytes } from "./host.js";
 
 export const WORD = 1n << 64n;
 const EXHAUSTED = Symbol("a keystream of fixed length has ended");
-
-/** Return the page's cryptography; throw where the page is not secure. */
-export function subtle() {
-  const found = globalThis.crypto?.subtle;
-  if (!found) {
-    throw new RumorError(
-      "insecure",
-      "a page must be secure (https, or localhost) for its browser to offer cryptography; this one is not",
-    );
-  }
-  return found;
-}
-
-/** @typedef {{ high: number, low: number, big: bigint }} Threshold */
 
 /** Return a threshold in two halves of 32 bits, for comparing without BigInt. */
 export const split = (big) => ({ high: Number(big >> 32n), low: Number(big & 0xffffffffn), big });
@@ -33,7 +19,7 @@ export class Draws {
   #words = new DataView(new ArrayBuffer(0));
   #at = 0;
 
-  /** @param {() => Uint8Array} more returns the bytes of further words */
+  /** `more` returns the bytes of further words. */
   constructor(more) {
     this.#more = more;
   }
@@ -96,8 +82,7 @@ export class Draws {
 }
 
 /** Return draws from the system's randomness, fetched `batch` words at a time. */
-export const systemDraws = (batch = 64) =>
-  new Draws(() => crypto.getRandomValues(new Uint8Array(8 * batch)));
+export const systemDraws = (batch = 64) => new Draws(() => randomBytes(8 * batch));
 
 /** Return the parts of a context as bytes, each after its length. */
 export function encodeContext(parts) {
@@ -107,7 +92,6 @@ export function encodeContext(parts) {
 
 /** Randomness determined by a secret and a context. */
 export class Keyed {
-  /** @param {Uint8Array} secret @param {...(string | number | Uint8Array)} context */
   constructor(secret, ...context) {
     this.secret = secret;
     this.context = context;
@@ -120,25 +104,16 @@ export class Keyed {
 
   /** Return the 32 bytes that secret and context determine: a stream's seed, or a keyed tag. */
   async digest() {
-    const rule = { name: "HMAC", hash: "SHA-256" };
-    const key = await subtle().importKey("raw", this.secret, rule, false, ["sign"]);
-    return new Uint8Array(await subtle().sign("HMAC", key, encodeContext(this.context)));
+    return hmac(this.secret, encodeContext(this.context));
   }
 
-  /**
-   * Return the result of `decide` on draws from the keystream, always from its start.
-   * @template T
-   * @param {(draws: Draws) => T} decide
-   * @returns {Promise<T>}
-   */
+  /** Return the result of `decide` on draws from the keystream, always from its start. */
   async draw(decide) {
     const seed = await this.digest();
-    const key = await subtle().importKey("raw", seed.slice(0, 16), "AES-CTR", false, ["encrypt"]);
-    const mode = { name: "AES-CTR", counter: seed.slice(16), length: 128 };
-    // Web cryptography is asynchronous and draws are not: where the keystream turns out too short, a longer one is
-    // fetched and `decide` runs again with the same words.
+    // Web cryptography is asynchronous, draws are not: where the keystream is too short, `decide` runs again with the same
+    // words and more.
     for (let words = 256; ; words *= 8) {
-      const stream = new Uint8Array(await subtle().encrypt(mode, key, new Uint8Array(8 * words)));
+      const stream = await keystream(seed.slice(0, 16), seed.slice(16), 8 * words);
       let rest = 1;
       const draws = new Draws(() => {
         if (!rest--) throw EXHAUSTED;

@@ -7,11 +7,10 @@ import { checkUrl } from "./addresses.js";
 import { concat, fromHex, toHex, utf8 } from "./bytes.js";
 import { checkMembers, refuse, checkInteger } from "./checks.js";
 import { RumorError } from "./errors.js";
-import { subtle } from "./randomness.js";
+import { hmac } from "./host.js";
+import { agree, encrypt, isPoint } from "./sealing.js";
 import { request, unreachable } from "./transport.js";
 
-const CURVE = { name: "ECDH", namedCurve: "P-256" };
-const HMAC = { name: "HMAC", hash: "SHA-256" };
 const KEM = utf8("KEM\x00\x10");
 const SUITE = utf8("HPKE\x00\x10\x00\x01\x00\x01");
 const NOTHING = new Uint8Array(0);
@@ -30,18 +29,10 @@ export async function checkRelay(given) {
   const { url, key, crowd, days, turn_hours: hours } = checkMembers("relay", given, ["url", "key", "crowd", "days"], { turn_hours: null });
   checkUrl(url, "a relay");
   const rule = "key of relay must be a point of the curve P-256 in 130 hexadecimal digits";
-  if (typeof key !== "string" || !/^04[0-9a-f]{128}$/.test(key)) refuse(rule, key);
-  await publicKey(key).catch(() => refuse(rule, key));
+  if (typeof key !== "string" || !/^04[0-9a-f]{128}$/.test(key) || !(await isPoint(key))) refuse(rule, key);
   checkInteger("crowd of relay", crowd, 2, 1e9);
   checkInteger("days of relay", days, 1, 3650);
   if (hours !== undefined) checkInteger("turn_hours of relay", hours, 1, 8760);
-}
-
-const publicKey = (key) => subtle().importKey("raw", fromHex(key), CURVE, false, []);
-
-async function hmac(key, ...parts) {
-  const imported = await subtle().importKey("raw", key, HMAC, false, ["sign"]);
-  return new Uint8Array(await subtle().sign("HMAC", imported, concat(...parts)));
 }
 
 // An empty salt is a hash's length of zeros.
@@ -66,12 +57,9 @@ export async function schedule(joint, enc, receiver, info) {
 
 /** Seal bytes for the holder of the private key of `receiver`, a public key in hexadecimal. */
 export async function seal(receiver, info, plain) {
-  const own = await subtle().generateKey(CURVE, false, ["deriveBits"]);
-  const enc = new Uint8Array(await subtle().exportKey("raw", own.publicKey));
-  const joint = await subtle().deriveBits({ name: "ECDH", public: await publicKey(receiver) }, own.privateKey, 256);
-  const { key, nonce } = await schedule(new Uint8Array(joint), enc, fromHex(receiver), info);
-  const cipher = await subtle().importKey("raw", key, "AES-GCM", false, ["encrypt"]);
-  return concat(enc, new Uint8Array(await subtle().encrypt({ name: "AES-GCM", iv: nonce }, cipher, plain)));
+  const { enc, joint } = await agree(receiver);
+  const { key, nonce } = await schedule(joint, enc, fromHex(receiver), info);
+  return concat(enc, await encrypt(key, nonce, plain));
 }
 
 /** Return the number of the turn at `time` (milliseconds since 1970 UTC); undefined without turns. */
@@ -152,7 +140,7 @@ export async function sendToRelay(row, time) {
   }
   const { relay, contract, question, sealed, turn } = row;
   const url = `${relay}/v1/relay/${contract}/${question}${turn === undefined ? "" : `/${turn}`}`;
-  const { taken } = await request(url, { method: "POST", body: fromHex(sealed) }, 202);
+  const { taken } = await request(url, { body: fromHex(sealed) }, 202);
   if (taken !== 1) throw unreachable(`${url} does not answer as a relay does`);
   return { accepted: 1, duplicates: 0 };
 }

@@ -7,15 +7,15 @@ import { concat, fromHex, toHex } from "./bytes.js";
 import { mechanismOf } from "./contract.js";
 import { withOldNames } from "./deprecation.js";
 import { RumorError, formatValue } from "./errors.js";
+import { checkHost, originOf, ownStore, sleep } from "./host.js";
 import { CeilingError, debit, findRow, setPin, spendingOf, spentOn, totalSpent } from "./ledger.js";
 import { lossOfContract } from "./loss.js";
 import { keysOf } from "./permanent.js";
 import { nextPin, scopeOf } from "./pins.js";
-import { Keyed, subtle, systemDraws } from "./randomness.js";
-import { noteArrival, noteCollector, originOf } from "./withdrawal-keys.js";
+import { Keyed, systemDraws } from "./randomness.js";
+import { noteArrival, noteCollector } from "./withdrawal-keys.js";
 import { checkedState, newState, randomHex } from "./state.js";
-import { BrowserStore } from "./store.js";
-import { withRetries, sleep, sendRecords } from "./transport.js";
+import { withRetries, sendRecords } from "./transport.js";
 
 const MOST_RECORDS = 1000;
 const MOST_BYTES = 500_000;
@@ -38,14 +38,14 @@ export class Respondent {
   #consent;
   #today;
 
-  /** Open the ledger in `store`, making it and its secret on first use. @returns {Promise<Respondent>} */
+  /** Open the ledger in `store`, making it and its secret on first use. */
   static async open({ store, maxEpsilon, consent, today = () => new Date() } = {}) {
-    subtle();
+    checkHost();
     if (maxEpsilon !== undefined && !(maxEpsilon > 0)) {
       throw new RumorError("limit", `maxEpsilon must be a number above 0; got ${formatValue(maxEpsilon)}`);
     }
     const person = new Respondent();
-    person.#store = store ?? new BrowserStore();
+    person.#store = store ?? ownStore();
     person.#maxEpsilon = maxEpsilon;
     person.#consent = consent;
     person.#today = today;
@@ -281,7 +281,7 @@ export class Respondent {
     const ids = new Set(rows.map(({ id }) => id));
     return this.#update(async (state) => {
       state.pending = state.pending.filter(({ id }) => !ids.has(id));
-      noteArrival(state, ids, origin);
+      noteArrival(state, ids, origin, this.#today().getTime());
     });
   }
 
@@ -333,7 +333,7 @@ function groupRows(rows) {
   for (const row of [...rows].sort((a, b) => (a.id < b.id ? -1 : 1))) {
     const name = `${row.contract} ${row.question} ${row.stratum ?? ""}`;
     // A report with a token or to a relay needs a request of its own.
-    const together = row.token || row.relay ? null : found.get(name)?.at(-1);
+    const together = row.token || row.relay ? null : found.get(name)?.slice(-1)[0];
     const most = Math.max(1, Math.min(MOST_RECORDS, Math.floor(MOST_BYTES / (16 + row.report.length / 2))));
     if (together && together.length < most) together.push(row);
     else found.set(name, [...(found.get(name) ?? []), [row]]);

@@ -2,6 +2,7 @@
 
 export { describeReport, fetchContract, parseContract } from "./contract.js";
 export { RumorError } from "./errors.js";
+export { BrowserStore } from "./host.js";
 export { epsilonAfter, lossOf, lossOfContract } from "./loss.js";
 export { Respondent } from "./respondent.js";
-export { BrowserStore, MemoryStore } from "./store.js";
+export { MemoryStore } from "./state.js";

@@ -5,6 +5,7 @@
 
 import { toHex } from "./bytes.js";
 import { RumorError } from "./errors.js";
+import { randomBytes } from "./host.js";
 import { areWithdrawalKeys } from "./withdrawal-keys.js";
 
 const VERSION = 2;
@@ -14,7 +15,7 @@ export const newState = () =>
   ({ rumor: VERSION, secret: randomHex(32), answers: [], mechanisms: [], pins: [], pending: [] });
 
 /** Return random bytes in hexadecimal. */
-export const randomHex = (size) => toHex(crypto.getRandomValues(new Uint8Array(size)));
+export const randomHex = (size) => toHex(randomBytes(size));
 
 const isHex = (value, size = "*") => typeof value === "string" && RegExp(`^([0-9a-f]{2})${size}$`).test(value);
 const areTexts = (...values) => values.every((value) => typeof value === "string");
@@ -72,4 +73,37 @@ function migrate({ secret, spending, pending, sent = [] }) {
     made: [{ mechanism, reports }],
   }));
   return { ...newState(), secret, answers, pending, sent };
+}
+
+/** A store in memory, lost with the page: for tests, and for programs that keep the state themselves. */
+export class MemoryStore {
+  #kept;
+  #turn = Promise.resolve();
+
+  constructor(state = null) {
+    this.#kept = JSON.stringify(state);
+  }
+
+  /** Return the stored state as JSON. */
+  toString() {
+    return this.#kept;
+  }
+
+  load() {
+    return this.#kept;
+  }
+
+  save(text) {
+    this.#kept = text;
+  }
+
+  transaction(work) {
+    const done = this.#turn.then(async () => {
+      const { state, result } = await work(JSON.parse(await this.load()));
+      if (state !== undefined) await this.save(JSON.stringify(state));
+      return result;
+    });
+    this.#turn = done.catch(() => {});
+    return done;
+  }
 }

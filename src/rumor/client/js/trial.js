@@ -5,6 +5,7 @@
 
 import { toHex } from "./bytes.js";
 import { mechanismOf } from "./contract.js";
+import { randomBytes } from "./host.js";
 import { keysOf } from "./permanent.js";
 import { systemDraws } from "./randomness.js";
 
@@ -19,7 +20,7 @@ export async function drawTrialReports(question, value, count) {
   for (let i = 0; i < count; i++) {
     if (!mechanism.drawPermanent) reports.push(mechanism.draw(encoded, systemDraws()));
     else {
-      const secret = crypto.getRandomValues(new Uint8Array(32));
+      const secret = randomBytes(32);
       const keys = keysOf(secret, "rehearsal", question.id, toHex(secret), mechanism.identity(encoded, value));
       reports.push(mechanism.reportPermanent(await mechanism.drawPermanent(encoded, keys.person, keys.noise), systemDraws()));
     }

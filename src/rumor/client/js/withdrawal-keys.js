@@ -3,16 +3,15 @@
  * the id cannot withdraw the report. A key is kept until it was used, or until the question's retention is over.
  */
 
-import { concat, fromHex, toHex, utf8 } from "./bytes.js";
-import { subtle } from "./randomness.js";
+import { fromHex, toHex, utf8 } from "./bytes.js";
+import { sha256 } from "./host.js";
 
 const DAY = 86_400_000;
 const isHex = (value) => typeof value === "string" && /^([0-9a-f]{2}){16}$/.test(value);
 
 /** Return the id of the report with this withdrawal key, both in hexadecimal. */
 export async function reportId(key) {
-  const digest = await subtle().digest("SHA-256", concat(utf8("rumor report id"), fromHex(key)));
-  return toHex(new Uint8Array(digest).slice(0, 16));
+  return toHex((await sha256(utf8("rumor report id"), fromHex(key))).slice(0, 16));
 }
 
 /** Return whether `rows` are valid withdrawal keys; undefined in ledgers of older versions. */
@@ -27,16 +26,7 @@ export function keepWithdrawalKey(state, made) {
   (state.sent ??= []).push({ ...made, until: null });
 }
 
-/** Return the origin of a collector's address, which may be relative to the page; "" where it has none. */
-export function originOf(base) {
-  try {
-    return new URL(`${base}/`, globalThis.location?.href).origin;
-  } catch {
-    return "";
-  }
-}
-
-/** Store with a report's withdrawal key the origin that its contract came from: the key is sent nowhere else. */
+/** Store with a withdrawal key the origin that its contract came from: it is sent nowhere else. */
 export function noteCollector(state, id, collector) {
   if (collector) withdrawalKeyOf(state, id).collector = collector;
 }
@@ -45,7 +35,7 @@ export function noteCollector(state, id, collector) {
  * Note that the reports `ids` arrived, at `origin` if they were sent to the collector directly. Their retention starts now;
  * keys past their retention are deleted.
  */
-export function noteArrival(state, ids, origin, now = Date.now()) {
+export function noteArrival(state, ids, origin, now) {
   const today = Math.floor(now / DAY);
   for (const row of state.sent ?? []) {
     // One day more than the collector's retention, since the two clocks may be in different days.

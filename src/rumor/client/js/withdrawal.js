@@ -3,6 +3,7 @@
  * a request of its own, with the token, since it may not have arrived yet.
  */
 
+import { toBase64 } from "./base64.js";
 import { fromHex } from "./bytes.js";
 import { RumorError, formatValue } from "./errors.js";
 import { withRetries, request, unreachable } from "./transport.js";
@@ -52,8 +53,8 @@ async function withdraw(base, group) {
   const url = `${base}/v1/withdrawals`;
   const [{ contract, question, token }] = group;
   const headers = { "Content-Type": "application/json", "Rumor-Collection": contract, ...(token && { "Rumor-Token": token }) };
-  const keys = group.map(({ key }) => btoa(String.fromCharCode(...fromHex(key))));
-  const { withdrawn, absent } = await request(url, { method: "POST", headers, body: JSON.stringify({ question, keys }) });
+  const keys = group.map(({ key }) => toBase64(fromHex(key)));
+  const { withdrawn, absent } = await request(url, { headers, body: JSON.stringify({ question, keys }) });
   if (withdrawn + absent === keys.length) return { withdrawn, absent };
   throw unreachable(`${url} does not answer as a collector does; got ${formatValue({ withdrawn, absent })}`);
 }
@@ -64,8 +65,8 @@ function groupRows(rows) {
   for (const row of [...rows].sort((a, b) => (a.id < b.id ? -1 : 1))) {
     const name = `${row.contract} ${row.question} ${row.token ?? ""}`;
     const mine = found.get(name) ?? found.set(name, [[]]).get(name);
-    if (mine.at(-1).length === MOST_KEYS) mine.push([]);
-    mine.at(-1).push(row);
+    if (mine[mine.length - 1].length === MOST_KEYS) mine.push([]);
+    mine[mine.length - 1].push(row);
   }
   return [...found.values()].flat();
 }

@@ -3,7 +3,8 @@
 import { bytesFor, fromHex, fromLittleEndian, littleEndian, utf8 } from "../bytes.js";
 import { checkedLoss, refuse, refuseAnswer, approximate, checkInteger, threshold } from "../checks.js";
 import { typeOf } from "../errors.js";
-import { encodeContext, subtle, WORD } from "../randomness.js";
+import { sha256 } from "../host.js";
+import { encodeContext, WORD } from "../randomness.js";
 import { mix64 } from "./mix64.js";
 import { normalise, prefixCode } from "./prefix-code.js";
 
@@ -108,6 +109,6 @@ export function make(p) {
 
 /** Return the first eight bytes of the hash of a context as a number. */
 async function digest(...context) {
-  const found = new DataView(await subtle().digest("SHA-256", encodeContext(context)));
-  return found.getBigUint64(0, true);
+  const { buffer } = await sha256(encodeContext(context));
+  return new DataView(buffer).getBigUint64(0, true);
 }

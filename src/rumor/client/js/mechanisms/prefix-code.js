@@ -6,13 +6,12 @@
  */
 
 import { refuse, checkInteger } from "../checks.js";
-import { utf8 } from "../bytes.js";
+import { utf8, wellFormed } from "../bytes.js";
 
 const MAX_LENGTH = 32;
-const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
 /** Return a text in the form that codes write: normal form C. */
-export const normalise = (text) => decoder.decode(utf8(text)).normalize("NFC");
+export const normalise = (text) => wellFormed(text).normalize("NFC");
 
 /** Return a function that writes texts as bits in the code of a contract. */
 export function prefixCode(code) {

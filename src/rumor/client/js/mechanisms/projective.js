@@ -36,7 +36,7 @@ export function make(p, labels) {
         ? coordinates(field, dimensions - 1, draws.below(supporting))
         : digits(field, dimensions - 1, draws.below(others));
       // The other coordinates go around the place of the value's last one, which is 1.
-      const place = own.findLastIndex(Boolean);
+      const place = lastPlace(own);
       free.splice(place, 0, 0);
       const product = own.reduce((sum, mine, i) => sum + mine * free[i], near ? 0 : -1);
       free[place] = modulo(-product, field);
@@ -69,9 +69,12 @@ function coordinates(field, dimensions, point) {
   return [...digits(field, last, point), 1, ...new Array(dimensions - 1 - last).fill(0)];
 }
 
+/** Return the place of the last number that is not 0. */
+const lastPlace = (vector) => vector.reduce((last, number, place) => (number ? place : last), -1);
+
 /** Return the number of the point that `vector` is a multiple of. */
 function pointOf(field, dimensions, vector) {
-  const last = vector.findLastIndex(Boolean);
+  const last = lastPlace(vector);
   const scale = inverse(vector[last], field);
   const code = vector.slice(0, last).reduce((number, each) => number * field + ((each * scale) % field), 0);
   return pointsOf(field, dimensions) - pointsOf(field, last + 1) + code;

@@ -5,7 +5,7 @@ import {
 } from "../bytes.js";
 import { refuse, refuseAnswer, checkInteger } from "../checks.js";
 import { typeOf } from "../errors.js";
-import { subtle } from "../randomness.js";
+import { sha256 } from "../host.js";
 import { mix64 } from "./mix64.js";
 import { IRR_KEYS, NOISE_KEYS, twoStage } from "./two-stage.js";
 
@@ -41,8 +41,8 @@ export function make(p) {
     /** Return the seed of a word: two 64-bit integers of its hash. */
     async encode(value) {
       if (typeof value !== "string") refuseAnswer("a word must be a text", typeOf(value));
-      const message = concat(littleEndian(4, key.length), key, utf8(value.normalize("NFC")));
-      const words = new DataView(await subtle().digest("SHA-256", message));
+      const { buffer } = await sha256(littleEndian(4, key.length), key, utf8(value.normalize("NFC")));
+      const words = new DataView(buffer);
       return [words.getBigUint64(0, true), words.getBigUint64(8, true)];
     },
     identity: (_, value) => value.normalize("NFC"),
