@@ -158,16 +158,13 @@ def give(card: Locator) -> None:
     if place.locator("input[type=radio]").count():
         for group in place.get_by_role("radiogroup").all():
             group.locator("input[type=radio]").nth(1).check()
-    elif place.locator("select").count():
-        place.locator("select").select_option(index=5)
     elif ticks.count() or numbers.count():
         if ticks.count():
             ticks.nth(1).check()
         if numbers.count():
             numbers.locator("visible=true").fill("7")
     else:
-        field = place.locator("input[type=text]")
-        field.fill("place number 1234" if field.get_attribute("list") else "hopeful")
+        place.locator("input[type=text]").fill("hopeful")
 
 
 def draw(page: Page) -> None:
@@ -238,7 +235,7 @@ def rehearsed(page: Page, stage: Stage) -> None:
     """Twenty draws that nobody gets."""
     chosen(page, stage)
     page.locator("[data-question=health] button.quiet").last.click()
-    page.locator(".rehearsal").wait_for()
+    page.locator(".trial").wait_for()
 
 
 def kind(name: str, drawn: bool) -> Callable[[Page, Stage], None]:
@@ -258,7 +255,7 @@ def mistaken(page: Page, stage: Stage) -> None:
     """A mistake is told at its place."""
     running = stage.kept("kind-long-choice", lambda: stage.fresh(asked("long-choice")))
     page.goto(running.answer_url)
-    reach(page, "long-choice").locator("input").fill("somewhere")
+    reach(page, "long-choice").locator("[type=search]").fill("somewhere")
     page.locator("#go").click()
     page.locator(".wrong:not(:empty)").wait_for()
 

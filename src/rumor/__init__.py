@@ -51,6 +51,7 @@ _HOMES = {
     "SetEstimate": "rumor.kinds.set.result",
     "SetSelect": "rumor.mechanisms",
     "SubsetSelection": "rumor.mechanisms",
+    "SurveyDesign": "rumor.estimators.survey",
     "Summary": "rumor.mechanisms.summary",
     "System": "rumor.core.randomness",
     "Trend": "rumor.analysis.trend.result",
@@ -108,6 +109,7 @@ if TYPE_CHECKING:
     from rumor.core.randomness import Keyed as Keyed
     from rumor.core.randomness import Seeded as Seeded
     from rumor.core.randomness import System as System
+    from rumor.estimators.survey import SurveyDesign as SurveyDesign
     from rumor.kinds.joint.result import JointEstimate as JointEstimate
     from rumor.kinds.keyvalue.question import key_value as key_value
     from rumor.kinds.keyvalue.result import KeyValueEstimate as KeyValueEstimate

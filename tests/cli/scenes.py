@@ -207,6 +207,7 @@ def _estimating(held: Collaborators) -> None:
     held.stand("rumor.analysis.estimate:analyse", summary=lambda: SimpleNamespace(save=_saved))
     held.stand("rumor.analysis.linked:analyse_linked")
     held.stand("rumor.analysis.combine.method:weigh_reports", _counting(held))
+    held.stand("rumor.analysis.combine.method:weigh_stored_people", _counting(held))
     held.stand("rumor.analysis.estimate:open_engine")
     held.stand("rumor.analysis.counted_table:summary_of_counts")
     held.spy("rumor.core.files:write_whole")
@@ -608,6 +609,7 @@ SCENES: dict[str, Scene] = {
             "--question": "medicine",
             "--column": "homepage=country",
             "--keep": "country",
+            "--weight-column": "country",
             "--day": "2026-01-02",
             "--seed": "5",
             "--resume": "",
@@ -894,6 +896,9 @@ SCENES: dict[str, Scene] = {
             "--counts": "",
             "--by": "country",
             "--weights": "weights.csv",
+            "--weight-column": "weight",
+            "--strata": "region",
+            "--cluster": "school",
             "--share": "news --share mail",
             "--save-summary": "s.rumor",
             "--earlier": "rounds.json=reports.parquet",
@@ -919,6 +924,26 @@ SCENES: dict[str, Scene] = {
         },
         _estimating,
         "--weights weights.csv",
+    ),
+    "estimate by people's weights": Scene(
+        "estimate",
+        _PAIR,
+        {
+            **_OTHER_PAIR,
+            **_DAYS,
+            **_VIEW,
+            **_FILES,
+            "--question": "medicine",
+            "--skip-invalid": "",
+            "--distinct-ids": "",
+            "--engine": "gpu",
+            "--by": "country",
+            "--weights": "weights.csv",
+            "--strata": "region",
+            "--cluster": "school",
+        },
+        _estimating,
+        "--weight-column weight",
     ),
     "estimate linked": Scene(
         "estimate",
@@ -955,6 +980,24 @@ SCENES: dict[str, Scene] = {
             **_FILES,
         },
         _desk("rumor.analysis.compare.method:compare_reports"),
+    ),
+    "compare by people's weights": Scene(
+        "compare",
+        {"collection": _TABLES, "one": "reports.parquet", "another": ""},
+        {
+            "another": "more.parquet",
+            "--against": "DE",
+            "--different-people": "",
+            "--watch": "",
+            "--weights": "weights.csv",
+            "--weight-column": "other",
+            "--strata": "region",
+            "--cluster": "school",
+            **_DAYS,
+            **_VIEW,
+        },
+        _desk("rumor.analysis.compare.method:compare_stored_people"),
+        "--by country --weight-column weight",
     ),
     "compare that is watched": Scene(
         "compare",

@@ -78,6 +78,13 @@ REFUSED = {
     f"estimate {PAIR} --weights weights.csv --save-summary s": "weighted estimates are unbiased",
     f"estimate {PAIR} --fdr 0.1 --option level=0.2": "is the option level; got both",
     f"estimate {PAIR} --weights weights.csv --counts": "weighed by their reports; got --counts",
+    f"estimate {PAIR} --weight-column w --counts": "got --counts with --weight-column",
+    f"estimate {PAIR} --cluster c --earlier a=b": "got --earlier with --cluster",
+    f"estimate {PAIR} --strata s --by b": "or compared in groups (rumor compare --by); got --by b",
+    f"estimate {PAIR} --strata s --engine gpu": "are read in this process; got --engine gpu",
+    f"estimate {PAIR} --weights weights.csv --weights weights.csv": "got 'source' twice",
+    f"compare {PAIR} --weight-column w": "(--by); got --weight-column without",
+    f"compare {PAIR} --by b --strata s --watch": "are for one look; got --strata with --watch",
     f"estimate {PAIR} --users 9": "--users is for --looks any; got it for one look",
     f"estimate {PAIR} --looks all": "looks must be one of one, any; got 'all'",
     f"estimate {PAIR} --looks any --of people": "for any look are of the \"population\" only",
@@ -149,7 +156,8 @@ REFUSED = {
     **{
         f"estimate {PAIR} --linked b --on c {more}": f"got {more.split()[0]} beside it"
         for more in (
-            "--question q", "--counts", "--by b", "--weights weights.csv", "--distinct-ids",
+            "--question q", "--counts", "--by b", "--weights weights.csv", "--weight-column w",
+            "--strata s", "--cluster c", "--distinct-ids",
             "--engine spark", "--master m", "--candidates words.txt", "--fdr 0.1",
             "--option a=1", "--assume smooth", "--save-summary s",
         )

@@ -9,16 +9,19 @@ from __future__ import annotations
 import datetime
 import functools
 import json
+import math
 import tempfile
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from rumor.contract import envelope, groups, report_file
 from rumor.contract.admission import read_invitation
 from rumor.contract.collection import ADMISSIONS, MEMOS, Collection
 from rumor.contract.groups import Groups
+from rumor.contract.person_weights import rounded_weights
 from rumor.contract.sampling import SamplingDesign, check_asked_together
 from rumor.contract.sender_anonymity import SenderAnonymity
 from rumor.contract.table_question import check_day
@@ -861,6 +864,13 @@ RULES = [
         Collection.from_toml,
         (),
         ("a", "a = 1\na = 2"),
+        shows=False,
+    ),
+    Rule(
+        "a weight must be a number above 0",
+        lambda cell: rounded_weights(pa.array([cell])),
+        (1e-300, "2", 1e300),
+        (0.0, -1.0, "", "many", math.inf, math.nan),
         shows=False,
     ),
     Rule(

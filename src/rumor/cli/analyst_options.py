@@ -113,6 +113,16 @@ class OutputFiles:
             print(result.table(view))
 
 
+def check_engine_for_weights(engine: str) -> None:
+    """Refuse engines that count: each report is read with the weight beside it."""
+    from rumor.core.errors import InputError
+
+    if engine != "local":
+        raise InputError(
+            f"reports of people with weights are read in this process; got --engine {engine}"
+        )
+
+
 def print_weighted(
     collection: str,
     reports: str,
@@ -124,8 +134,8 @@ def print_weighted(
     written: EstimateFiles,
     as_json: bool,
 ) -> None:
-    """Print the estimate of `rumor estimate --weights`: groups weighted to a population."""
-    from rumor.analysis.combine.method import weigh_reports
+    """Print an estimate of groups weighted to a population, or of people with weights."""
+    from rumor.analysis.combine.method import weigh_reports, weigh_stored_people
     from rumor.analysis.compare.method import ReportSelection
     from rumor.core.errors import InputError
 
@@ -134,7 +144,13 @@ def print_weighted(
             "weighted estimates are unbiased ones and no summary; got --method, --option or "
             "--save-summary"
         )
-    assert rows.weights is not None
+    if rows.survey.is_of_people:
+        check_engine_for_weights(how.engine)
+        if rows.by is not None:
+            raise InputError(
+                f"people with weights are estimated all together, or compared in groups (rumor "
+                f"compare --by); got --by {rows.by}"
+            )
     counted = CountingOptions(
         rows.days,
         rows.distinct_ids,
@@ -146,5 +162,8 @@ def print_weighted(
     )
     with counted.counting() as counting:
         stored = ReportSelection(collection, reports, question, counting=counting)
-        found = weigh_reports(stored, rows.weights, by=rows.by, of=view.of)
+        if rows.survey.is_of_people:
+            found = weigh_stored_people(stored, rows.survey.columns(), of=view.of)
+        else:
+            found = weigh_reports(stored, *(rows.survey.weights or ()), by=rows.by, of=view.of)
     OutputFiles(written.plot, written.csv, as_json).deliver(found, view, title=found.heading)

@@ -5,8 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from rumor.cli.analyst_options import CountingOptions, DifferentPeople, OutputFiles
-from rumor.cli.estimate import IntervalOptions
+from rumor.cli.analyst_options import (
+    CountingOptions,
+    DifferentPeople,
+    OutputFiles,
+    check_engine_for_weights,
+)
+from rumor.cli.estimate import IntervalOptions, SurveyOptions
 from rumor.cli.options import CollectionFile, QuestionId, argument, opt, opt_count
 from rumor.core.errors import InputError
 from rumor.core.exact import PLANNED
@@ -65,6 +70,7 @@ def compare(
     question: QuestionId = None,
     *,
     groups: ComparedGroups,
+    survey: SurveyOptions,
     counted: CountingOptions,
     shown: IntervalOptions,
     watched: WatchedComparison,
@@ -84,12 +90,35 @@ def compare(
         --period 2026-03-08..2026-03-14
       rumor compare examples/browser.toml reports/ --by version --watch --users 50000
     """
-    from rumor.analysis.compare.method import compare_reports, read_period
+    from rumor.analysis.compare.method import (
+        ReportSelection,
+        compare_reports,
+        compare_stored_people,
+        read_period,
+    )
     from rumor.results.view import View
 
     view = View(*vars(shown).values(), **watched.fields())
-    written.check(collection, one, another, groups.other)
+    written.check(collection, one, another, groups.other, *(survey.weights or ()))
     periods = [read_period(text) for text in groups.period or ()]
+    if (weighed := survey.first_given) is not None:
+        check_engine_for_weights(counted.engine)
+        if groups.by is None or another is not None or periods:
+            raise InputError(
+                f"people with weights are compared by a public column of one file (--by); got "
+                f"{weighed} without"
+            )
+        if watched.watch:
+            raise InputError(
+                f"comparisons of people with weights are for one look; got {weighed} with --watch"
+            )
+        with counted.counting() as counting:
+            stored = ReportSelection(collection, one, question, groups.different_people, counting)
+            found = compare_stored_people(
+                stored, survey.columns(), groups.by, against=groups.against, of=view.of
+            )
+        written.deliver(found, view, title=found.heading)
+        return
     with counted.counting() as counting:
         found = compare_reports(
             collection,

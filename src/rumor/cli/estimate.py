@@ -25,6 +25,7 @@ from rumor.core.exact import CONFIDENCE, PLANNED
 
 if TYPE_CHECKING:
     from rumor.analysis.estimate import Analysis
+    from rumor.analysis.survey import DesignColumns
     from rumor.core.types import Days
 
 Reports = Annotated[
@@ -125,6 +126,53 @@ Earlier = Annotated[
 
 
 @dataclass(frozen=True)
+class SurveyOptions:
+    """Options for people with weights, and how they were drawn."""
+
+    weights: list[str] | None = opt(
+        "--weights FILE",
+        "Weight groups to a population: a CSV file of a public column's values and their sizes; "
+        "repeat the option to rake to several columns.",
+    )
+    weight_column: str | None = opt(
+        "--weight-column COLUMN", "The public column with the weight of each person."
+    )
+    strata: str | None = opt(
+        "--strata COLUMN", "The public column with the stratum that each person was drawn from."
+    )
+    cluster: str | None = opt(
+        "--cluster COLUMN",
+        "The public column with the cluster (a school, a household) that each person was drawn in.",
+    )
+
+    def columns(self) -> DesignColumns:
+        """Return the columns of the survey design, with the margins read."""
+        from rumor.analysis.combine.method import read_margins
+        from rumor.analysis.survey import DesignColumns
+
+        margins = read_margins(self.weights or ())
+        return DesignColumns(self.weight_column, self.strata, self.cluster, margins)
+
+    @property
+    def is_of_people(self) -> bool:
+        """Whether each person has a weight, not only each group."""
+        return bool(
+            self.weight_column or self.strata or self.cluster or len(self.weights or ()) > 1
+        )
+
+    @property
+    def first_given(self) -> str | None:
+        """The first of these options that is given, or None."""
+        given = {
+            "--weights": self.weights,
+            "--weight-column": self.weight_column,
+            "--strata": self.strata,
+            "--cluster": self.cluster,
+        }
+        return next((name for name, value in given.items() if value is not None), None)
+
+
+@dataclass(frozen=True)
 class CountedRows:
     """Options that select the reports to count, and how they are grouped."""
 
@@ -140,10 +188,7 @@ class CountedRows:
         "Estimate each group separately: of a public column, of day, week or month, or of several "
         "with commas between them (week,country).",
     )
-    weights: str | None = opt(
-        "--weights FILE",
-        "Post-stratify to a population: a CSV file of groups and their sizes.",
-    )
+    survey: SurveyOptions = field(default_factory=SurveyOptions)
     days: DayRange = field(default_factory=DayRange)
     distinct_ids: DistinctIds = False
     linked: str | None = opt(
@@ -261,8 +306,9 @@ def estimate(
     view = View(*vars(shown).values(), **watched.fields())
     how.options()
     earlier = [path for pair in rows.rounds() for path in pair]
+    margins = rows.survey.weights or ()
     keep_inputs(
-        collection, reports, how.candidates, rows.weights, rows.linked, *earlier, **vars(written)
+        collection, reports, how.candidates, *margins, rows.linked, *earlier, **vars(written)
     )
     if written.plot is not None:
         from rumor.results.charts import checked_chart_path
@@ -277,11 +323,11 @@ def estimate(
     }
     if rows.linked is not None or rows.on is not None:
         analysis = _joined(collection, reports, question, how, rows, written, common)
-    elif rows.weights is not None:
+    elif (weighed := rows.survey.first_given) is not None:
         if rows.counts:
-            raise InputError("groups are weighed by their reports; got --counts with --weights")
+            raise InputError(f"groups are weighed by their reports; got --counts with {weighed}")
         if rows.earlier:
-            raise InputError("rounds are estimated without weights; got --earlier with --weights")
+            raise InputError(f"rounds are estimated without weights; got --earlier with {weighed}")
         from rumor.cli.analyst_options import print_weighted
 
         print_weighted(
@@ -357,7 +403,7 @@ def _joined(
         "--question": question,
         "--counts": rows.counts,
         "--by": rows.by,
-        "--weights": rows.weights,
+        rows.survey.first_given or "--weights": rows.survey.first_given,
         "--distinct-ids": rows.distinct_ids,
         "--engine": how.engine != "local",
         "--master": how.master,

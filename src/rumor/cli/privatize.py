@@ -111,6 +111,10 @@ class ReportOptions:
         "Copy this public column to the reports, in the clear, for --by. Repeatable. Columns of "
         "answers are refused.",
     )
+    weight_column: str | None = opt(
+        "--weight-column COLUMN",
+        "Copy the weight of each person to the reports, in the clear, rounded to a power of 1.1.",
+    )
     day: str | None = opt("--day YYYY-MM-DD", "The day of the reports (default: today in UTC).")
     day_column: str | None = opt(
         "--day-column COLUMN", "The column with the day of each row: dates or timestamps."
@@ -218,6 +222,7 @@ def privatize(
                 columns=columns,
                 groups=groups,
                 keep=written.keep or (),
+                weight=written.weight_column,
                 day=when,
                 person=rule,
                 ledger=persons.ledger,
@@ -235,10 +240,12 @@ def privatize(
         if (advice := KINDS[q.kind].table_advice(q.mechanism, source, named)) is not None:
             warn(advice)
     hidden = source if people is None else people.first_rows(source)
-    for name, (values, rows) in group_sizes(hidden, written.keep or ()).items():
+    sizes = group_sizes(hidden, written.keep or (), written.weight_column)
+    for name, (values, rows) in sizes.items():
         if values > _MANY and rows < _CROWD * values:
+            kept = "--weight-column" if name == written.weight_column else "--keep"
             warn(
-                f"--keep {name}: {values:,} distinct values in {rows:,} rows, {rows / values:.3g} "
+                f"{kept} {name}: {values:,} distinct values in {rows:,} rows, {rows / values:.3g} "
                 f"people to each on average. Whoever knows a person's finds their report among "
                 f"as few; keep coarser groups, or none."
             )

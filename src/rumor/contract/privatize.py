@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from rumor.contract.collection import Collection, Question
 from rumor.contract.person_ledger import PersonLedger
 from rumor.contract.person_rows import People, count_reports
+from rumor.contract.person_weights import weight_names
 from rumor.contract.report_file import write_reports
 from rumor.contract.report_parts import PartsFolder
 from rumor.contract.table_question import TableQuestion
@@ -46,6 +47,7 @@ def privatize_table(
     column: str | None = None,
     groups: Mapping[str, str] = MappingProxyType({}),
     keep: Sequence[str] = (),
+    weight: str | None = None,
     day: datetime.date | DayColumn | None = None,
     random: RandomSource | None = None,
     on_progress: Callable[[int], None] | None = None,
@@ -54,10 +56,11 @@ def privatize_table(
 
     `column` holds the answers (by default that of the question, else its id). A group of the
     contract is read from the column of its name, unless `groups` names another, and whatever its
-    list lacks becomes "other". The columns of `keep` are copied as they are. Both are public, so
-    they must not say what an answer is: columns that answer any question of the collection are
-    refused, and `group_sizes` tells of those that tell people apart. `day` is today by default,
-    or the column with the day of each row. Leave `random` out for real people.
+    list lacks becomes "other". The columns of `keep` are copied as they are, and that of people's
+    `weight` is rounded (rumor.contract.person_weights). All are public, so they must not say what
+    an answer is: columns that answer any question of the collection are refused, and
+    `group_sizes` tells of those that tell people apart. `day` is today by default, or the column
+    with the day of each row. Leave `random` out for real people.
     """
     if table.has_all_rows and collection.ask is not None and collection.ask.questions is not None:
         raise InputError(
@@ -65,7 +68,14 @@ def privatize_table(
             f"privatized at once (privatize_questions); got question {question.id!r} alone"
         )
     answers = TableQuestion.of(
-        collection, question, table, column=column, groups=groups, keep=keep, day=day
+        collection,
+        question,
+        table,
+        column=column,
+        groups=groups,
+        keep=keep,
+        weight=weight,
+        day=day,
     )
     with write_reports(out, collection, question, strata=answers.strata, random=random) as writer:
         for batch in answers.batches():
@@ -76,17 +86,25 @@ def privatize_table(
     return writer.reports
 
 
-def group_sizes(table: AnswerTable, keep: Sequence[str]) -> dict[str, tuple[int, int]]:
+def group_sizes(
+    table: AnswerTable, keep: Sequence[str], weight: str | None = None
+) -> dict[str, tuple[int, int]]:
     """Return the distinct values and the rows of each kept column, and of all together.
 
-    Where few people share a value, whoever knows somebody's value finds their report.
+    Where few people share a value, whoever knows somebody's value finds their report. Weights are
+    shared once they are rounded.
     """
-    names = list(dict.fromkeys(keep))
+    names = list(dict.fromkeys([*keep, *([] if weight is None else [weight])]))
     seen: dict[str, set[object]] = {name: set() for name in names}
     together: set[object] = set()
     rows = 0
     for batch in table.batches(names) if names else ():
-        columns = [[str(cell) for cell in batch.column(name).to_pylist()] for name in names]
+        columns = [
+            weight_names(batch.column(name))
+            if name == weight
+            else [str(cell) for cell in batch.column(name).to_pylist()]
+            for name in names
+        ]
         for name, column in zip(names, columns, strict=True):
             seen[name].update(column)
         together.update(zip(*columns, strict=True))
@@ -123,6 +141,7 @@ def privatize_questions(
     columns: Mapping[str, str] = MappingProxyType({}),
     groups: Mapping[str, str] = MappingProxyType({}),
     keep: Sequence[str] = (),
+    weight: str | None = None,
     day: datetime.date | DayColumn | None = None,
     people: People | None = None,
     ledger: PersonLedger | None = None,
@@ -165,8 +184,12 @@ def privatize_questions(
             )
             rows = choose(question, replace(table, missing_rule=missing))
             named: dict[str, Any] = {
-                "column": columns.get(question.id), "groups": groups, "keep": keep, "day": day
-            }  # fmt: skip
+                "column": columns.get(question.id),
+                "groups": groups,
+                "keep": keep,
+                "weight": weight,
+                "day": day,
+            }
             done = _offset_progress(before, on_progress)
             if parts is None:
                 out = outs[question.id]

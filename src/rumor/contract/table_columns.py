@@ -66,7 +66,7 @@ class TableColumn:
         ):
             return f"is a time; rumor privatize --day-column {self.name} takes days from it"
         if numbers and _WEIGHT_NAME.fullmatch(name):
-            return "is a weight of the rows; rumor estimate --weights weighs groups"
+            return f"is a weight of the rows; rumor privatize --weight-column {self.name} keeps it"
         if len(self.cells) >= _FEWEST_IDS and len(values) == len(self.cells):
             if all(map(_CODE.fullmatch, values)) and not numbers:
                 return "has another code in every row, as ids have"

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from rumor.contract.collection import Collection, Question
 from rumor.contract.groups import OTHER, known_group
+from rumor.contract.person_weights import rounded_weights
 from rumor.contract.sampling import SamplingDesign
 from rumor.core.answer_table import AnswerTable
 from rumor.core.columns import normalized_name
@@ -47,6 +48,8 @@ class TableQuestion:
     """The column of the answers; None where the question's id names it, or there are several."""
     keep: tuple[str, ...]
     """Columns that are copied as they are."""
+    weight: str | None
+    """The column of people's weights, which are copied rounded."""
     groups: Mapping[str, str]
     """The column of each group of the contract, by its name."""
     day: datetime.date | DayColumn
@@ -61,6 +64,7 @@ class TableQuestion:
         column: str | None = None,
         groups: Mapping[str, str] = MappingProxyType({}),
         keep: Sequence[str] = (),
+        weight: str | None = None,
         day: datetime.date | DayColumn | None = None,
     ) -> TableQuestion:
         """Return the question with its columns, all of which the table has.
@@ -72,10 +76,10 @@ class TableQuestion:
         column = question.column if column is None else column
         keep = tuple(dict.fromkeys(keep))
         sources = _group_columns(collection, groups)
-        _check_kept(keep, sources)
+        _check_kept(keep, sources, weight)
         answers = KINDS[question.kind].answer_column(question.id, column, table)
         day = datetime.datetime.now(datetime.UTC).date() if day is None else day
-        made = cls(collection, question, table, column, keep, sources, day)
+        made = cls(collection, question, table, column, keep, weight, sources, day)
         for name in made._public:
             table.require(name)
         _check_public(collection, question.id if answers is None else answers, made._public)
@@ -84,13 +88,20 @@ class TableQuestion:
     @property
     def _public(self) -> list[str]:
         days = [self.day.column] if isinstance(self.day, DayColumn) else []
-        return list(dict.fromkeys([*self.keep, *self.groups.values(), *days]))
+        return list(dict.fromkeys([*self.keep, *self._weights, *self.groups.values(), *days]))
+
+    @property
+    def _weights(self) -> list[str]:
+        return [] if self.weight is None else [self.weight]
 
     @property
     def strata(self) -> pa.Schema:
-        """The columns that are copied as they are, without the metadata of the input's file."""
+        """The columns that are copied, without the metadata of the input's file."""
         fields = (self.table.schema.field(name) for name in self.keep)
-        return pa.schema([pa.field(field.name, field.type) for field in fields])
+        return pa.schema(
+            [pa.field(field.name, field.type) for field in fields]
+            + [pa.field(name, pa.float64(), nullable=False) for name in self._weights]
+        )
 
     def batches(self) -> Iterator[AnswerBatch]:
         """Yield the answers and their rows; the same batches whenever the same table is read."""
@@ -110,6 +121,9 @@ class TableQuestion:
             return reports, self.day, {}
         kept = {name: rows.column(name) for name in self.keep}
         kept |= _grouped(self.collection, {n: rows.column(s) for n, s in self.groups.items()})
+        for name in self._weights:
+            with self.table.locate_errors(name, before):
+                kept[name] = rounded_weights(rows.column(name))
         if not isinstance(self.day, DayColumn):
             return reports, self.day, kept
         with self.table.locate_errors(self.day.column, before):
@@ -134,8 +148,13 @@ def _group_columns(collection: Collection, groups: Mapping[str, str]) -> dict[st
     return {name: groups.get(name, name) for name in names}
 
 
-def _check_kept(keep: Sequence[str], sources: Mapping[str, str]) -> None:
-    """Refuse to keep a column that the contract sends as groups already."""
+def _check_kept(keep: Sequence[str], sources: Mapping[str, str], weight: str | None) -> None:
+    """Refuse to keep a column that the contract sends as groups already, or a weight as it is."""
+    if weight is not None and weight in (*keep, *sources, *sources.values()):
+        raise InputError(
+            f"a weight is kept rounded, since one of many digits is a name; got {weight!r} as a "
+            f"kept column or a group too"
+        )
     for name in keep:
         if name in sources:
             raise InputError(

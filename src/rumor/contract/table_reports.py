@@ -56,6 +56,7 @@ def privatize(
     columns: Mapping[str, str] = MappingProxyType({}),
     groups: Mapping[str, str] = MappingProxyType({}),
     keep: Sequence[str] = (),
+    weight: str | None = None,
     day: datetime.date | str | DayColumn | None = None,
     person: str | PersonRule | None = None,
     ledger: PathLike | None = None,
@@ -72,8 +73,9 @@ def privatize(
     columns by name), or an `AnswerTable`, which has its own rules for `missing` and `mark`. Of
     several questions a file OUT-QUESTION.parquet or a folder OUT/QUESTION is written for each;
     `question` names one, or some of them. `columns` has the column of a question whose id it is
-    not, and `groups` those of public groups; the columns of `keep` are copied in the clear. `day`
-    is a day, or a `DayColumn` with the day of each row.
+    not, and `groups` those of public groups; the columns of `keep` are copied in the clear, and
+    that of people's `weight` rounded to powers of 1.1. `day` is a day, or a `DayColumn` with the
+    day of each row.
 
     Every row is another person, unless `person` names the column that says whose it is, or is a
     `PersonRule` that says how many reports each person makes. What people spend in the files of
@@ -131,6 +133,7 @@ def privatize(
                 "--question": " ".join(one.id for one in asked),
                 "--column": repr([sorted(columns.items()), sorted(groups.items())]),
                 "--keep": repr(list(dict.fromkeys(keep))),
+                "--weight-column": repr(weight),
                 "--day": repr(when),
                 "--person": repr(rule),
                 "--ledger": str(place.resolve()),
@@ -162,6 +165,7 @@ def privatize(
             columns=columns,
             groups=groups,
             keep=keep,
+            weight=weight,
             day=when,
             people=people,
             ledger=kept,

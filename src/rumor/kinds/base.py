@@ -15,7 +15,8 @@ are files with fixed names, each loaded at the first use:
     plan.py       planned(size)
     compare.py    measures(mechanism, summary, of, options): the quantities that are compared,
                   weighted and followed over time; omnibus_test(first, second): the test that
-                  two groups differ in nothing
+                  two groups differ in nothing; scores(mechanism, reports): what each report
+                  says of these quantities, where people have weights
     regress.py    report_likelihoods(mechanism, reports): P(report | value) of every report
 """
 
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from rumor.core.files import PathLike
     from rumor.core.reports import Reports
     from rumor.estimators.groups import OmnibusTest
-    from rumor.kinds.measures import Measures
+    from rumor.kinds.measures import Measures, ScoredReports
     from rumor.kinds.planning.learned_cap import LearnedCap
     from rumor.kinds.planning.planned import PlannedQuestion, Size
     from rumor.kinds.reading import Reader, TableAnswers
@@ -338,6 +339,18 @@ class Kind(abc.ABC, Generic[M]):
         self._check_comparable()
         test = getattr(self._part("compare"), "omnibus_test", None)
         found: OmnibusTest | None = None if test is None else test(first, second)
+        return found
+
+    def scores(self, mechanism: M, reports: Reports) -> ScoredReports:
+        """Return what each report says of the quantities of `measures`, for people with weights."""
+        self._check_comparable()
+        read = getattr(self._part("compare"), "scores", None)
+        if read is None:
+            raise InputError(
+                f"people have weights in questions of kind choice, set, number, ordered and joint; "
+                f"got kind {self.name!r}"
+            )
+        found: ScoredReports = read(mechanism, reports)
         return found
 
     def _check_comparable(self) -> None:

@@ -7,7 +7,7 @@ Quantiles carry their distribution function, by which groups are combined.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, Self
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from rumor.core.types import Rows, Vector
 from rumor.estimators.groups import Sample
+from rumor.estimators.survey import Scores
 from rumor.mechanisms.cap_sampling import Kept
 
 SHARE, MEAN, UP_TO, QUANTILE = "share", "mean", "up to", "quantile"
@@ -111,3 +112,26 @@ class Measures:
         quantities = [name for name, (names, _, _) in parts.items() for _ in names]
         mean, stderr = (np.concatenate([part[i] for part in parts.values()]) for i in (1, 2))
         return cls(values, quantities, Sample.known(mean, stderr))  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredQuantiles:
+    """What each report says of a distribution function, from which quantiles follow."""
+
+    shares: Sequence[float]
+    function: Vector
+    """Of each report, its score of the share up to each of some places."""
+    curve: Callable[[Vector, Vector], DistributionFunction]
+    """Returns the distribution function of these shares with these standard errors."""
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredReports:
+    """What each report says of the unbiased quantities of a question, for weighted means."""
+
+    values: Sequence[str] | Sequence[int]
+    quantities: Sequence[str]
+    scores: Scores
+    notes: tuple[str, ...] = ()
+    quantiles: ScoredQuantiles | None = None
+    """Quantiles, whose rows follow those of the scores."""

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from rumor.analysis.combine.result import Combined, CombinedGroup
+from rumor.analysis.combine.result import Combined, CombinedGroup, DesignEffects
 from rumor.analysis.compare.method import (
     Counting,
     ReportGroup,
@@ -21,6 +21,7 @@ from rumor.analysis.compare.method import (
     compare_groups,
     file_names,
     question_heading,
+    read_design,
 )
 from rumor.analysis.compare.quantities import (
     Combination,
@@ -31,10 +32,18 @@ from rumor.analysis.compare.quantities import (
 )
 from rumor.analysis.estimate import as_collection, stratum_name
 from rumor.analysis.people import repeated_within, require_different
+from rumor.analysis.survey import (
+    DesignColumns,
+    check_design_target,
+    kept_scores,
+    scored,
+    weigh_scores,
+)
 from rumor.contract.collection import Collection, Question
 from rumor.core.errors import InputError, format_value
 from rumor.core.files import PathLike, readable
 from rumor.estimators.data import as_summary
+from rumor.estimators.survey import SurveyDesign
 from rumor.kinds import KINDS, kind_of
 from rumor.kinds.base import Kind
 from rumor.kinds.measures import Measures
@@ -46,8 +55,8 @@ _DIFFER = 0.01
 
 def weigh(
     mechanism: Mechanism,
-    groups: Mapping[Any, object],
-    weights: Mapping[Any, float],
+    groups: Mapping[Any, object] | object,
+    weights: Mapping[Any, float] | SurveyDesign,
     *,
     of: str = "population",
     **options: Any,
@@ -57,13 +66,56 @@ def weigh(
     `groups` are the reports, or summaries, of each group by name; `weights` how many people of
     the population, or which part of it, belongs to each. So a group counts by its size in the
     population, however few of it answered.
+
+    Where each person has a weight, `groups` are the reports of all, and `weights` a `SurveyDesign`
+    with the weight, the stratum and the cluster of each, in the same order.
     """
+    if isinstance(weights, SurveyDesign):
+        return weigh_people(kind_of(mechanism), mechanism, groups, weights, of=of)
+    if not isinstance(groups, Mapping):
+        raise InputError(
+            f"weights of groups are for reports by group; got {format_value(type(groups).__name__)}"
+        )
     found = [
         ReportGroup(str(name), as_summary(mechanism, data, may_be_empty=True))
         for name, data in groups.items()
     ]
     named = {str(name): weight for name, weight in weights.items()}
     return weigh_groups(kind_of(mechanism), found, named, of=of, options=options)
+
+
+def weigh_people(
+    kind: Kind[Any],
+    mechanism: Mechanism,
+    reports: object,
+    design: SurveyDesign,
+    *,
+    of: str = "population",
+    heading: str = "",
+    notes: Sequence[str] = (),
+) -> Combined:
+    """Estimate a population from people who have weights of their own."""
+    check_design_target(of)
+    known = scored(kind, mechanism, reports)
+    survey = design.resolve(len(known.scores.hits))
+    known = kept_scores(known, survey)
+    found = weigh_scores(survey, known)
+    combination = found.combination
+    return Combined(
+        values=known.values,
+        quantities=known.quantities,
+        unbiased=combination.mean,
+        stderr=combination.stderr,
+        intervals=combination,
+        parts={},
+        reports=survey.people,
+        epsilon=mechanism.epsilon,
+        method="weighted, unbiased",
+        of=of,
+        heading=heading,
+        notes=(*notes, *known.notes, *survey.sentences()),
+        design=DesignEffects(found.weights_effect, found.effect, found.means.freedom),
+    )
 
 
 post_stratify = weigh
@@ -251,6 +303,34 @@ def read_weights(path: PathLike) -> tuple[str, dict[str, float]]:
             raise InputError(f"{path}: {rule}, each group once; got {name!r} twice")
         weights[name] = number
     return rows[0][0], weights
+
+
+def read_margins(paths: Sequence[PathLike]) -> tuple[tuple[str, dict[str, float]], ...]:
+    """Read the tables of several margins, each of another public column."""
+    found = [read_weights(path) for path in paths]
+    names = [name for name, _ in found]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"each table of weights must be of another column; got {name!r} twice")
+    return tuple(found)
+
+
+def weigh_stored_people(
+    stored: ReportSelection, columns: DesignColumns, *, of: str = "population"
+) -> Combined:
+    """Estimate a population from stored reports whose `columns` hold a survey design."""
+    check_design_target(of)
+    rows = read_design(stored, columns)
+    asked = rows.question
+    return weigh_people(
+        KINDS[asked.kind],
+        asked.mechanism,
+        rows.reports,
+        columns.design(rows.columns),
+        of=of,
+        heading=question_heading(asked),
+        notes=repeated_within(asked, stored.different_people),
+    )
 
 
 def weigh_reports(

@@ -31,6 +31,18 @@ class CombinedGroup:
     """Its share of the population, if groups are weighted."""
 
 
+@dataclass(frozen=True, eq=False)
+class DesignEffects:
+    """What unequal weights, strata and clusters do to the variances."""
+
+    weights: float
+    """The design effect of the weights alone."""
+    rows: Vector
+    """The variance of each row over that of as many people of equal weight, drawn one by one."""
+    freedom: float
+    """The degrees of freedom of the variances."""
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Combined(Tabular):
     """Unbiased quantities of a population, from groups or sources of different people."""
@@ -41,9 +53,12 @@ class Combined(Tabular):
     stderr: Vector = field(repr=False)
     intervals: IntervalBounds = field(repr=False)
     parts: Mapping[str, CombinedGroup]
+    """The groups or sources; none where each person has a weight."""
     of: str = "population"
     heading: str = ""
     notes: tuple[str, ...] = ()
+    design: DesignEffects | None = None
+    """The design effects, where people have weights of their own."""
 
     def interval(self, level: float = CONFIDENCE, *, simultaneous: bool = False) -> Bounds:
         """Return the ends for every row, those of shares within 0 and 1."""
@@ -68,6 +83,7 @@ class Combined(Tabular):
             "low": finite(low[places]),
             "high": finite(high[places]),
             "stderr": finite(self.stderr[places]),
+            **({} if self.design is None else {"design_effect": finite(self.design.rows[places])}),
         }
 
     @override
@@ -77,7 +93,15 @@ class Combined(Tabular):
     @override
     def extra_fields(self, view: View) -> dict[str, object]:
         parts = [{"name": name, **vars(part)} for name, part in self.parts.items()]
-        return {"parts": parts, "notes": list(self.notes)}
+        found: dict[str, object] = {"parts": parts, "notes": list(self.notes)}
+        if self.design is not None:
+            effect = self.design.weights
+            found |= {
+                "design_effect": effect,
+                "effective_reports": self.reports / effect,
+                "freedom": self.design.freedom,
+            }
+        return found
 
     @override
     def table(self, view: View | float | None = None, **options: Unpack[ViewOptions]) -> str:
@@ -107,11 +131,11 @@ class Combined(Tabular):
             (one_line(name), f"{part.reports:,}", f"{part.epsilon:.4g}", _weight(part))
             for name, part in self.parts.items()
         ]
-        made = aligned(
-            ("made of", "reports", "epsilon", "weight" if weighted else ""),
-            parts[:ROWS_SHOWN],
-        )
-        return "\n\n".join([*([self.heading] if self.heading else []), "\n".join(lines), made])
+        blocks = [*([self.heading] if self.heading else []), "\n".join(lines)]
+        if parts:
+            heads = ("made of", "reports", "epsilon", "weight" if weighted else "")
+            blocks.append(aligned(heads, parts[:ROWS_SHOWN]))
+        return "\n\n".join(blocks)
 
     @override
     def picture(self, view: View, title: str | None, truth: object) -> alt.FacetChart:

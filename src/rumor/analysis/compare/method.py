@@ -15,20 +15,40 @@ from typing import Any
 
 import numpy as np
 
-from rumor.analysis.compare.quantities import collect_notes, differences, measure_groups
+from rumor.analysis.compare.quantities import (
+    Differences,
+    QuantileDifferences,
+    collect_notes,
+    differences,
+    measure_groups,
+)
 from rumor.analysis.compare.result import Comparison, Pair
 from rumor.analysis.engines.base import Engine
 from rumor.analysis.estimate import as_collection, count, stratum_name
-from rumor.analysis.grouping import is_over_time
+from rumor.analysis.grouping import Grouping, is_over_time
 from rumor.analysis.people import repeated_within, require_different
 from rumor.analysis.sources import checked_window
+from rumor.analysis.survey import (
+    DesignColumns,
+    ReportRows,
+    Student,
+    check_design_target,
+    kept_scores,
+    read_rows,
+    scored,
+    weigh_scores,
+    weighted_difference,
+)
 from rumor.contract.collection import Collection, Question
 from rumor.core.checks import checked_method
+from rumor.core.columns import as_column
 from rumor.core.errors import InputError, format_value
 from rumor.core.files import PathLike
-from rumor.core.types import Days, Progress
+from rumor.core.types import Days, Progress, Vector
 from rumor.estimators.data import as_summary
+from rumor.estimators.groups import OmnibusTest
 from rumor.estimators.multiple_testing import holm
+from rumor.estimators.survey import SurveyDesign
 from rumor.kinds import KINDS, kind_of
 from rumor.kinds.base import Kind
 from rumor.kinds.word_lists import read_words
@@ -53,6 +73,7 @@ def compare(
     *,
     other: Mechanism | None = None,
     against: str | None = None,
+    design: SurveyDesign | None = None,
     of: str = "population",
     **options: Any,
 ) -> Comparison:
@@ -65,7 +86,20 @@ def compare(
     Estimates are unbiased, never posterior means. Intervals are made of both groups' score
     intervals; a p-value is of one row alone, `adjusted` (Holm) of all rows together, and each pair
     has an omnibus test of all rows.
+
+    With a `design` people have weights: `first` are the reports of all, and `second` has the group
+    of each. Pairs then have no omnibus test.
     """
+    if design is not None:
+        if isinstance(first, Mapping) or second is None or other is not None or options:
+            raise InputError(
+                "people with weights are compared as one column of reports and one of their "
+                "groups, first and second; got something else"
+            )
+        names = [stratum_name(name) for name in as_column(second).tolist()]
+        return compare_people(
+            kind_of(mechanism), mechanism, first, design, names, against=against, of=of
+        )
     if isinstance(first, Mapping):
         if second is not None or other is not None:
             raise InputError("groups by name must be the only reports; got second or other as well")
@@ -82,6 +116,53 @@ def compare(
     return compare_groups(kind_of(mechanism), groups, against=against, of=of, options=options)
 
 
+def compare_people(
+    kind: Kind[Any],
+    mechanism: Mechanism,
+    reports: object,
+    design: SurveyDesign,
+    names: Sequence[str],
+    *,
+    against: str | None = None,
+    of: str = "population",
+    heading: str = "",
+    notes: Sequence[str] = (),
+) -> Comparison:
+    """Compare groups of people with weights; `names` has the group of each."""
+    check_design_target(of)
+    known = scored(kind, mechanism, reports)
+    if len(names) != len(known.scores.hits):
+        raise InputError(
+            f"groups must have a row for each of the {len(known.scores.hits):,} reports; got "
+            f"{len(names):,}"
+        )
+    survey = design.resolve(len(names))
+    known = kept_scores(known, survey)
+    column = np.asarray(names, dtype=object)[survey.kept]
+    groups = sorted(set(column.tolist()))
+    pairs = chosen_pairs(groups, against)
+    _check_size(len(pairs), len(known.values))
+    found = [weigh_scores(survey, known, column == name) for name in groups]
+    effects = ", ".join(
+        f"{name} {one.weights_effect:.3g}" for name, one in zip(groups, found, strict=True)
+    )
+    told = (*known.notes, *survey.sentences(), f"design effect of the weights by group: {effects}.")
+    return _as_comparison(
+        (known.values, known.quantities),
+        {name: one.people for name, one in zip(groups, found, strict=True)},
+        pairs,
+        [one.combination.mean for one in found],
+        [weighted_difference(survey, found[a], found[b]) for a, b in pairs],
+        [None] * len(pairs),
+        reports=survey.people,
+        epsilon=mechanism.epsilon,
+        of=of,
+        method="weighted, unbiased",
+        heading=heading,
+        notes=(*notes, *told),
+    )
+
+
 def compare_groups(
     kind: Kind[Any],
     groups: Sequence[ReportGroup],
@@ -96,44 +177,71 @@ def compare_groups(
     pairs = chosen_pairs([group.name for group in groups], against)
     found = measure_groups(kind, [group.summary for group in groups], of, options)
     common = found[0]
-    if len(pairs) * len(common.values) > _MAX_ROWS:
-        raise InputError(
-            f"a comparison has at most {_MAX_ROWS:,} rows; got {len(pairs):,} pairs of groups with "
-            f"{len(common.values):,} each (name one to compare with: --against)"
-        )
-    rows = [differences(*(found[i] for i in pair)) for pair in pairs]
-    tests = [kind.omnibus_test(*(groups[i].summary for i in pair)) for pair in pairs]
-    p_values = [_p_values_or_one(one.p_value) for one in rows]
-    adjusted = np.split(holm(np.concatenate(p_values)), len(pairs))
-    known = np.array([1.0 if test is None else test.p_value for test in tests])
-    together = [
-        None if test is None else float(p) for test, p in zip(tests, holm(known), strict=True)
-    ]
-    return Comparison(
-        values=common.values,
-        quantities=common.quantities,
-        pairs=[
-            Pair(
-                first=groups[a].name,
-                second=groups[b].name,
-                estimates=(found[a].sample.mean, found[b].sample.mean),
-                difference=rows[k].mean,
-                stderr=rows[k].stderr,
-                p_value=p_values[k],
-                adjusted=adjusted[k],
-                intervals=rows[k],
-                overall=tests[k],
-                overall_adjusted=together[k],
-            )
-            for k, (a, b) in enumerate(pairs)
-        ],
-        groups={group.name: group.summary.reports for group in groups},
+    _check_size(len(pairs), len(common.values))
+    return _as_comparison(
+        (common.values, common.quantities),
+        {group.name: group.summary.reports for group in groups},
+        pairs,
+        [one.sample.mean for one in found],
+        [differences(*(found[i] for i in pair)) for pair in pairs],
+        [kind.omnibus_test(*(groups[i].summary for i in pair)) for pair in pairs],
         reports=sum(group.summary.reports for group in groups),
         epsilon=max(group.summary.mechanism.epsilon for group in groups),
         of=of,
         heading=heading,
         notes=tuple(collect_notes(notes, found)),
     )
+
+
+def _as_comparison(
+    rows: tuple[Sequence[str] | Sequence[int], Sequence[str]],
+    groups: Mapping[str, int],
+    pairs: Sequence[tuple[int, int]],
+    estimates: Sequence[Vector],
+    found: Sequence[Differences | QuantileDifferences | Student],
+    tests: Sequence[OmnibusTest | None],
+    **facts: Any,
+) -> Comparison:
+    """Return the differences `found` of all `pairs` of `groups`, adjusted for their number.
+
+    `rows` are the names of values and quantities.
+    """
+    p_values = [_p_values_or_one(one.p_value) for one in found]
+    adjusted = np.split(holm(np.concatenate(p_values)), len(pairs))
+    known = np.array([1.0 if test is None else test.p_value for test in tests])
+    together = [
+        None if test is None else float(p) for test, p in zip(tests, holm(known), strict=True)
+    ]
+    names = list(groups)
+    return Comparison(
+        values=rows[0],
+        quantities=rows[1],
+        pairs=[
+            Pair(
+                first=names[a],
+                second=names[b],
+                estimates=(estimates[a], estimates[b]),
+                difference=found[k].mean,
+                stderr=found[k].stderr,
+                p_value=p_values[k],
+                adjusted=adjusted[k],
+                intervals=found[k],
+                overall=tests[k],
+                overall_adjusted=together[k],
+            )
+            for k, (a, b) in enumerate(pairs)
+        ],
+        groups=groups,
+        **facts,
+    )
+
+
+def _check_size(pairs: int, values: int) -> None:
+    if pairs * values > _MAX_ROWS:
+        raise InputError(
+            f"a comparison has at most {_MAX_ROWS:,} rows; got {pairs:,} pairs of groups with "
+            f"{values:,} each (name one to compare with: --against)"
+        )
 
 
 def chosen_pairs(names: Sequence[str], against: str | None) -> list[tuple[int, int]]:
@@ -228,6 +336,74 @@ class ReportSelection:
         return self.counting.groups(as_collection(self.collection), self.path, self.question, by)
 
 
+def read_design(
+    stored: ReportSelection, columns: DesignColumns, by: str | None = None
+) -> ReportRows:
+    """Return stored reports beside the `columns` of a survey design, and those of groups `by`."""
+    how = stored.counting
+    said = {
+        "--distinct-ids": how.distinct_ids,
+        "--assume": how.assume is not None,
+        "--candidates": how.candidates is not None,
+    }
+    for option, given in said.items():
+        if given:
+            raise InputError(f"people with weights are estimated without {option}; got both")
+
+    def chosen(public: Sequence[str]) -> list[str]:
+        more = () if by is None else Grouping.read(by, [*public, "day"]).columns
+        for name in more:
+            if name not in [*public, "day"]:
+                raise InputError(
+                    f"groups must be a public column of the reports ({', '.join(public)}); got "
+                    f"{format_value(by)}"
+                )
+        return [name for name in (*columns.names(public), *more) if name != "day"]
+
+    return read_rows(
+        as_collection(stored.collection),
+        stored.path,
+        stored.question,
+        how.window,
+        chosen,
+        skip_invalid=how.skip_invalid,
+        what="an estimate with weights",
+    )
+
+
+def compare_stored_people(
+    stored: ReportSelection,
+    columns: DesignColumns,
+    by: str,
+    *,
+    against: str | None = None,
+    of: str = "population",
+) -> Comparison:
+    """Compare groups `by` a public column, of stored reports with a survey design."""
+    check_design_target(of)
+    rows = read_design(stored, columns, by)
+    asked = rows.question
+    [batch] = rows.columns.combine_chunks().to_batches()
+    grouping = Grouping.read(by, rows.columns.column_names)
+    return compare_people(
+        KINDS[asked.kind],
+        asked.mechanism,
+        rows.reports,
+        columns.design(rows.columns),
+        [stratum_name(stratum) for stratum in grouping.strata(batch).to_pylist()],
+        against=against,
+        of=of,
+        heading=question_heading(asked),
+        notes=_notes_of_groups(asked, by, stored.different_people),
+    )
+
+
+def _notes_of_groups(asked: Question, by: str, different_people: bool) -> list[str]:
+    if is_over_time(by):
+        return require_different(asked, "days", different_people)
+    return repeated_within(asked, different_people)
+
+
 def compare_reports(
     collection: PathLike | Collection,
     first: PathLike,
@@ -262,11 +438,7 @@ def compare_reports(
         raise InputError("another collection needs a second file with its reports; got none")
     if by is not None:
         asked, found = how.groups(contract, first, question, by)
-        notes = (
-            require_different(asked, "days", different_people)
-            if is_over_time(by)
-            else repeated_within(asked, different_people)
-        )
+        notes = _notes_of_groups(asked, by, different_people)
     elif periods:
         found = {}
         for window in periods:

@@ -101,10 +101,36 @@ class WeightedMean(Sum):
 class Differences(Sum):
     """The second sample less the first."""
 
+    correlation: Vector | float = 0.0
+    """The correlation of both samples' estimates; 0 for different people drawn one by one."""
+
     @classmethod
     def between(cls, first: Sample, second: Sample) -> Differences:
         """Return the difference from the `first` group to the `second`."""
         return cls((first, second), (-1.0, 1.0))
+
+    @property
+    def stderr(self) -> Vector:
+        """The standard error of the difference."""
+        first, second = (sample.stderr for sample in self.samples)
+        return np.sqrt(np.square(super().stderr) - 2 * self._correlated(first, second))
+
+    def _correlated(self, first: Vector, second: Vector) -> Vector:
+        """Return the product of two deviations times their correlation; 0 where that is 0."""
+        linked = np.broadcast_to(self.correlation, first.shape)
+        product = np.multiply(first, second, out=np.zeros(first.shape), where=linked != 0)
+        return np.asarray(linked * product)
+
+    def _around(self, means: Sequence[Vector], bounds: Sequence[Bounds]) -> Bounds:
+        """Return the ends by MOVER for correlated estimates (Zou and Donner 2008)."""
+        middle = means[1] - means[0]
+        (low, high), (least, most) = (
+            (np.minimum(end[0], mean) - mean, np.maximum(end[1], mean) - mean)
+            for mean, end in zip(means, bounds, strict=True)
+        )
+        below = least**2 + high**2 + 2 * self._correlated(least, high)
+        above = most**2 + low**2 + 2 * self._correlated(most, low)
+        return middle - np.sqrt(below), middle + np.sqrt(above)
 
     def bounds(self, z: float | Vector) -> Bounds:
         """Return the ends; with few reports, they include those around possible shares.
@@ -129,7 +155,9 @@ class Differences(Sum):
     def p_value(self) -> Vector:
         """The chance of so large a difference without an effect, for each quantity by itself."""
         common = PooledSamples(self.samples).mean
-        variance = sum(s.variance(s.plausible(common)) for s in self.samples)
+        first, second = (s.variance(s.plausible(common)) for s in self.samples)
+        shared = self._correlated(np.sqrt(first), np.sqrt(second))
+        variance = first + second - 2 * shared
         found = two_sided_p_value(self.mean / np.sqrt(variance))
         few = np.flatnonzero(self._few)
         if few.size:

@@ -5,32 +5,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from rumor.analysis.compare.method import ReportSelection
-from rumor.analysis.estimate import as_collection, stored_reports
+from rumor.analysis.estimate import as_collection
 from rumor.analysis.people import repeated_within
 from rumor.analysis.regress.fit import FittedModel, Likelihoods, fit
 from rumor.analysis.regress.formula import Design, column_names, design, right_side
 from rumor.analysis.regress.result import Regression, TermTest
-from rumor.analysis.sources import days_within
+from rumor.analysis.survey import read_rows
 from rumor.contract.collection import Question
-from rumor.contract.report_file import DAMAGE, RESERVED_COLUMNS, damaged_file_error, report_bytes
 from rumor.core.errors import InputError, format_value
-from rumor.core.reports import Reports, as_reports
-from rumor.core.types import Days
+from rumor.core.reports import as_reports
 from rumor.estimators.groups import chi_squared_tail, two_sided_p_value
 from rumor.kinds import KINDS, kind_of
 from rumor.kinds.base import Kind
 from rumor.mechanisms.base import Mechanism
-from rumor.mechanisms.summary import Summary
 
 
 def regress(
@@ -174,32 +169,34 @@ def regress_reports(
 
     The reports are read here, whichever engine counts, each report once.
     """
-    contract = as_collection(stored.collection)
-    path, window = stored.path, stored.counting.window
     right_side(formula)
-    if Summary.is_file(path):
-        raise InputError(
-            f"a regression needs reports with their columns; {str(path)!r} is a summary"
-        )
-    source = stored_reports(path, contract, stored.question, window)
-    asked = source.question
-    public = [name for name in source.files[0].schema.names if name not in RESERVED_COLUMNS]
-    names = column_names(formula, public)
-    if not names:
-        raise InputError(
-            f"a formula names public columns of the reports ({', '.join(public) or 'none'}); "
-            f"got {formula!r}"
-        )
-    reports, columns = _read([file.path for file in source.files], names, window)
-    if not len(reports):
-        raise InputError(f"a regression needs at least one report; got none in {str(path)!r}")
-    valid = asked.mechanism.validate(reports)
-    if stored.counting.skip_invalid and not valid.all:
-        reports, columns = reports[valid.valid], columns.filter(pa.array(valid.valid))
+
+    def chosen(public: Sequence[str]) -> list[str]:
+        names = column_names(formula, public)
+        if not names:
+            raise InputError(
+                f"a formula names public columns of the reports ({', '.join(public) or 'none'}); "
+                f"got {formula!r}"
+            )
+        return names
+
+    how = stored.counting
+    rows = read_rows(
+        as_collection(stored.collection),
+        stored.path,
+        stored.question,
+        how.window,
+        chosen,
+        skip_invalid=how.skip_invalid,
+        what="a regression",
+    )
+    asked = rows.question
+    names = [name for name in rows.columns.column_names if name != "day"]
+    columns = pa.table({name: _numbers(rows.columns.column(name)) for name in names})
     return regress_kind(
         KINDS[asked.kind],
         asked.mechanism,
-        reports,
+        rows.reports,
         columns,
         formula,
         reference,
@@ -211,24 +208,6 @@ def regress_reports(
 def _heading(asked: Question, formula: str) -> str:
     told = f"{asked.id} ~ {right_side(formula).strip()}"
     return f"{asked.id}: {asked.text}\n{told}" if asked.text else told
-
-
-def _read(paths: list[Path], names: list[str], window: Days) -> tuple[Reports, pa.Table]:
-    """Return the reports of the days in `window`, and their columns."""
-    parts, kept = [], []
-    for path in paths:
-        try:
-            rows = pq.read_table(path, columns=["report", "day", *names])
-        except DAMAGE:
-            raise damaged_file_error(path) from None
-        if window != (None, None):
-            rows = rows.filter(days_within(rows.column("day"), window))
-        reports = rows.column("report").combine_chunks()
-        parts.append(report_bytes(reports))
-        kept.append(rows.select(names))
-    columns = pa.concat_tables(kept, promote_options="permissive")
-    plain = [_numbers(one) for one in columns.columns]
-    return np.concatenate(parts), pa.table(dict(zip(names, plain, strict=True)))
 
 
 def _numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from rumor.core.reports import Reports
 from rumor.core.types import Target
 from rumor.estimators.frequency.linear import project
 from rumor.estimators.groups import MAX_VALUES, OmnibusTest, PooledSamples, Sample, chi_squared
-from rumor.kinds.measures import Measures
+from rumor.estimators.survey import Scores, each_report
+from rumor.kinds.measures import SHARE, Measures, ScoredReports
 from rumor.mechanisms.oracle import FrequencyOracle
 from rumor.mechanisms.summary import Summary
 from rumor.results.counts import ExactIntervals
@@ -25,6 +27,22 @@ def measures(
     items = oracle.item_channel(summary.tally, summary.reports)
     exact = ExactIntervals(items) if of == "population" else None
     return Measures.shares(values, Sample.of_score(score, summary.reports, of, exact))
+
+
+def scores(oracle: FrequencyOracle, reports: Reports) -> ScoredReports:
+    """Return the unbiased share of each value that each report gives alone."""
+    values = range(oracle.domain) if oracle.labels is None else oracle.labels
+    found = each_report(reports, lambda row: oracle.unbiased(oracle.tally(row), 1))
+    hits = found * oracle.gain + oracle.miss
+    coins = np.allclose(hits, np.rint(hits), rtol=0, atol=1e-9) and {0.0, 1.0} >= set(
+        np.unique(np.rint(hits)).tolist()
+    )
+    known = (
+        Scores(np.rint(hits), None, oracle.miss, oracle.gain, coins=True, limits=(0.0, 1.0))
+        if coins
+        else Scores(found, limits=(0.0, 1.0))
+    )
+    return ScoredReports(values, [SHARE] * oracle.domain, known)
 
 
 def omnibus_test(first: Summary, second: Summary) -> OmnibusTest | None:

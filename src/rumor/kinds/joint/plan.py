@@ -6,6 +6,7 @@ import functools
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -102,7 +103,7 @@ class PlannedJoint(PlannedQuestion[Mixed]):
         found = self._expected(mechanism, users, truth)
         cells, squares = self._cells(truth), []
         for drawn in rng.multivariate_normal(found.mean, found.covariance, size=_CROWDS):
-            one = Linear(found.coordinates, drawn, found.covariance)
+            one = replace(found, mean=drawn)
             told = joint_estimate(self.parts, one, "auto", (), users, mechanism.epsilon, {})
             squares.append(mean_square(told.frequency[: cells.size] - cells))
         return math.sqrt(float(np.mean(squares)))

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from rumor.core.reports import Mask
+from rumor.core.reports import Mask, Reports
 from rumor.core.types import Rows, Target, Vector
 from rumor.estimators.groups import Sample
-from rumor.kinds.measures import MEAN, Measures
+from rumor.estimators.survey import Scores, each_report
+from rumor.kinds.measures import MEAN, Measures, ScoredReports
 from rumor.kinds.number.estimate import FewNumbers, ShareIntervals, estimate
 from rumor.mechanisms.mean import MeanMechanism
 from rumor.mechanisms.summary import Summary
@@ -63,3 +64,17 @@ def measures(
     if isinstance(found.intervals, ShareIntervals | FewNumbers):
         sample = replace(sample, exact=FewReportsOfNumber(found.intervals))
     return Measures(["mean"], [MEAN], sample)
+
+
+def scores(mechanism: MeanMechanism, reports: Reports) -> ScoredReports:
+    """Return the unbiased number that each report gives alone."""
+    found = each_report(
+        reports, lambda row: np.array([mechanism.moments(mechanism.tally(row), 1)[0]])
+    )
+    coins = mechanism.binomial(mechanism.tally(reports), len(reports))
+    if coins is None:
+        return ScoredReports(["mean"], [MEAN], Scores(found, least=mechanism.least_variance))
+    span = coins.one - coins.zero
+    hits = np.rint((found - coins.zero) / span)
+    known = Scores(hits, None, -coins.zero / span, 1 / span, coins=True)
+    return ScoredReports(["mean"], [MEAN], known)

@@ -15,10 +15,24 @@ from typing import Any
 
 import numpy as np
 
+from rumor.core.reports import Reports, from_little_endian
 from rumor.core.types import Target
 from rumor.estimators.groups import OmnibusTest, Sample, chi_squared_tail
-from rumor.kinds.measures import MEAN, QUANTILE, UP_TO, Measures, Quantiles
-from rumor.kinds.ordered.estimate import estimate
+from rumor.estimators.survey import Scores
+from rumor.kinds.measures import (
+    MEAN,
+    QUANTILE,
+    UP_TO,
+    Measures,
+    Quantiles,
+    ScoredQuantiles,
+    ScoredReports,
+)
+from rumor.kinds.ordered.estimate import estimate, least_variance
+from rumor.kinds.ordered.fit.average import fit_ordered
+from rumor.kinds.ordered.fit.bounds import expected_outputs, places_of, unbiased_weights
+from rumor.kinds.ordered.fit.curve import CumulativeCurve
+from rumor.kinds.ordered.fit.em import mean_positions
 from rumor.kinds.ordered.fit.likelihood import checked_outputs
 from rumor.kinds.ordered.point_estimate import PointEstimate, assumption_phrase
 from rumor.kinds.ordered.result import QUANTILES
@@ -83,3 +97,39 @@ def omnibus_test(first: Summary, second: Summary) -> OmnibusTest | None:
     if one != other or not isinstance(one, Wave):
         return None
     return smooth_test(one.band, first.tally, second.tally)
+
+
+def scores(mechanism: Wave, reports: Reports) -> ScoredReports:
+    """Return each report's mean; of numbers, its scores of the distribution function.
+
+    Of labels, the scores of running shares are rows of their own.
+    """
+    band, scale = mechanism.band, mechanism.scale
+    outputs = from_little_endian(reports).astype(np.intp)
+    seen = mechanism.tally(reports)
+    mean = scale.at(mean_positions(band) + 0.5)[outputs, None]
+    least = scale.unit**2 * least_variance(mechanism)
+    if scale.labels is not None and scale.domain > _LISTED:
+        return ScoredReports(["mean"], [MEAN], Scores(mean, least=least))
+    places = places_of(scale.domain)[:-1]
+    law = fit_ordered(band, seen, mechanism.marks).frequency
+    steps = np.asarray(np.arange(scale.domain)[:, None] <= places, dtype=np.float64)
+    weights = unbiased_weights(band, steps, expected_outputs(band, law, len(reports)))
+    function = weights[outputs]
+    if scale.labels is None:
+        names = [f"{share:.0%}" for share in QUANTILES]
+        return ScoredReports(
+            ["mean", *names],
+            [MEAN] + [QUANTILE] * len(names),
+            Scores(mean, least=least),
+            quantiles=ScoredQuantiles(
+                QUANTILES,
+                function,
+                lambda shares, errors: CumulativeCurve.through(scale, places, shares, errors),
+            ),
+        )
+    return ScoredReports(
+        ["mean", *list(scale.names())[:-1]],
+        [MEAN] + [UP_TO] * (scale.domain - 1),
+        Scores(np.hstack([mean, function]), least=np.append(least, np.zeros(scale.domain - 1))),
+    )

@@ -277,14 +277,14 @@ class Mixed(EncodedAnswers):
 
     def _validate(self, reports: Reports) -> Validity:
         valid = np.zeros(len(reports), dtype=np.bool_)
-        for _, rows, own in self._apart(reports):
+        for _, rows, own in self.apart(reports):
             rest = reports[rows, 1 + own.oracle.width :]
-            said = own.oracle.validate(self._inner(reports, rows, own)).valid
+            said = own.oracle.validate(self.inner(reports, rows, own)).valid
             valid[rows] = said & (rest == 0).all(axis=1)
         count = len(self.components)
         return Validity(valid, f"a report names one of {count} components and is one of its own")
 
-    def _apart(self, reports: Reports) -> Iterator[tuple[int, NDArray[np.intp], Component]]:
+    def apart(self, reports: Reports) -> Iterator[tuple[int, NDArray[np.intp], Component]]:
         """Yield the reports of each component that has some."""
         for index, one in enumerate(self.components):
             rows = np.flatnonzero(reports[:, 0] == index)
@@ -292,16 +292,17 @@ class Mixed(EncodedAnswers):
                 yield index, rows, one
 
     @staticmethod
-    def _inner(reports: Reports, rows: NDArray[np.intp], one: Component) -> Reports:
+    def inner(reports: Reports, rows: NDArray[np.intp], one: Component) -> Reports:
+        """Return the reports at `rows` as the component `one` made them."""
         return np.ascontiguousarray(reports[rows, 1 : 1 + one.oracle.width])
 
     @override
     def log_likelihood_ratio(self, reports: Reports, first: object, second: object) -> Vector:
         told = np.zeros(len(reports))
         cells = self.code(first), self.code(second)
-        for _, rows, one in self._apart(reports):
+        for _, rows, one in self.apart(reports):
             own = [self.parts.one_within(cell, one.asks) for cell in cells]
-            told[rows] = one.oracle.log_likelihood_ratio(self._inner(reports, rows, one), *own)
+            told[rows] = one.oracle.log_likelihood_ratio(self.inner(reports, rows, one), *own)
         return told
 
     # Counts
@@ -323,10 +324,10 @@ class Mixed(EncodedAnswers):
         """Return the components' own tallies, each behind the number of its reports."""
         whole = np.zeros(self.tally_size, dtype=np.int64)
         starts = self._starts
-        for index, rows, one in self._apart(reports):
+        for index, rows, one in self.apart(reports):
             start = starts[index]
             whole[start] = rows.size
-            own = one.oracle.tally(self._inner(reports, rows, one))
+            own = one.oracle.tally(self.inner(reports, rows, one))
             whole[start + 1 : start + 1 + own.size] = own
         return whole
 

@@ -43,12 +43,23 @@ export function showMistake(card, sentence) {
   return field;
 }
 
-/** Errors whose English message says more than the sentence of `errorSentence`. */
-export const DETAILED = ["turn", "limit", "state", "contract", "digest", "issuer"];
+// Errors whose English message says more than the sentence of the page's language.
+const DETAILED = ["turn", "limit", "state", "contract", "digest", "issuer", "invitation", "revision"];
 
 /** Return the sentence for an error in the page's language; undefined where it has none. */
-export const errorSentence = ({ type, reason, code }, words) =>
+const errorSentence = ({ type, reason, code }, words) =>
   words.refusals[type] ?? words.errors[reason] ?? { closed: words.closed, asked: words.asked.error }[code] ?? words.errors[code];
+
+/** Show an error as a sentence, `own` or that of its code; what only English says follows, opened by a tap on other pages. */
+export function problemView(problem, words, own = errorSentence(problem, words)) {
+  const known = problem instanceof RumorError;
+  // An unknown error's message may contain an answer, so only the stack is logged.
+  if (!known) console.error(problem?.name, String(problem?.stack).match(/^\s+at .*$/gm)?.join("\n"));
+  const detailed = known && (!own || (!problem.type && !problem.reason && DETAILED.includes(problem.code)));
+  const detail = detailed && h("p", { lang: "en" }, `${problem.message[0].toUpperCase()}${problem.message.slice(1)}.`);
+  if (words.tag === "en" && !own && detail) return [detail];
+  return [h("p", {}, own ?? words.errors.other), words.tag === "en" || !detail ? detail : h("details", {}, h("summary", {}, words.detail), detail)];
+}
 
 /** Return an answer as text for the respondent. */
 export const formatAnswer = (question, value, words) => (loaded[question.kind].formatAnswer ?? String)(value, words);

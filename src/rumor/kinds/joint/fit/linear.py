@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -134,6 +134,17 @@ class Linear:
     coordinates: TableCoordinates
     mean: Vector
     covariance: Matrix
+    pulls: Mapping[tuple[int, ...], Matrix]
+    """By the parts of an observed table, how its cells (columns) move the coordinates (rows)."""
+
+    def influence(self, asks: tuple[int, ...]) -> Matrix:
+        """Return how the cells of the table of `asks` (columns) move all rows: cells of every
+        pair, then margins.
+        """
+        known = self.coordinates
+        pairs = [known.table(pair) for pair in known.pairs]
+        margins = [known.margin(part) for part in range(len(known.sizes))]
+        return np.vstack([maps @ self.pulls[asks][places] for places, maps, _ in pairs + margins])
 
     def pair(self, pair: Pair) -> Moments:
         """Return the table of two parts, its cells in one row."""
@@ -153,15 +164,18 @@ def linear(sizes: Sequence[int], seen: Sequence[ObservedTable]) -> Linear:
     coordinates = TableCoordinates(sizes)
     precision = np.zeros((coordinates.count, coordinates.count))
     weighted = np.zeros(coordinates.count)
+    pulls = {}
     for one in seen:
         places, maps = coordinates.seen_by(one.asks)
         inverse = np.linalg.inv(maps @ one.table.covariance @ maps.T)
         precision[np.ix_(places, places)] += inverse
         weighted[places] += inverse @ (maps @ one.table.mean)
+        pulls[one.asks] = places, inverse @ maps
     unseen = np.flatnonzero(np.diag(precision) == 0)
     precision[unseen, unseen] = 1 / _NOTHING_KNOWN**2
     covariance = np.asarray(np.linalg.inv(precision), dtype=np.float64)
-    return Linear(coordinates, covariance @ weighted, covariance)
+    moved = {asks: covariance[:, places] @ pull for asks, (places, pull) in pulls.items()}
+    return Linear(coordinates, covariance @ weighted, covariance, moved)
 
 
 def observed_tables(counted: Sequence[ComponentCounts]) -> list[ObservedTable]:

@@ -36,7 +36,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rumor.core.reports import Mask
-from rumor.core.types import Tally, Vector
+from rumor.core.types import Rows, Tally, Vector
 from rumor.mechanisms.wave.band import Band
 
 
@@ -78,6 +78,24 @@ class Sides:
             np.clip(np.clip(self.high, *limits) + z * self.high_deviation, *limits),
         )
 
+    def between(self, places: Rows) -> Sides:
+        """Return the ends at every position of a distribution function whose ends at the `places`
+        these are.
+
+        A position in between has the upper end of the next place, and the lower end of the one
+        before.
+        """
+        positions = np.arange(places[-1] + 1)
+        above = np.searchsorted(places, positions, side="left")
+        below = np.searchsorted(places, positions, side="right") - 1
+        nothing = below < 0
+        return Sides(
+            np.where(nothing, 0.0, self.low[below]),
+            np.where(nothing, 0.0, self.low_deviation[below]),
+            self.high[above],
+            self.high_deviation[above],
+        )
+
     def stderr(self, z: float) -> Vector:
         """Return the standard errors of normal estimates whose intervals would be as long."""
         apart = (self.high - self.low) / (2 * z)
@@ -107,6 +125,20 @@ _ADDED = 4.0
 _PLACES = 128
 # The number of sets that are handled at a time, whose weights fit the processor's cache.
 _TOGETHER = 128
+
+
+def places_of(domain: int) -> Rows:
+    """Return the positions at which a distribution function is bounded, the last one included."""
+    every = -(-domain // _PLACES)
+    return np.append(np.arange(every - 1, domain - 1, every), domain - 1)
+
+
+def expected_outputs(band: Band, law: Vector, people: float) -> Vector:
+    """Return the outputs' chances under a fitted `law`, with a few uniform reports added."""
+    outputs = people * band.forward(law) + np.full(band.outcomes, _ADDED / band.outcomes)
+    return np.asarray(outputs / outputs.sum())
+
+
 _Ramp = Callable[[Vector, float], Vector]
 
 
@@ -117,9 +149,7 @@ class Bounds:
         self._band, self._law = band, law
         self._seen = np.asarray(counts, dtype=np.float64)
         self._people = float(self._seen.sum())
-        even = np.full(band.outcomes, _ADDED / band.outcomes)
-        outputs = self._people * band.forward(law) + even
-        self._outputs = outputs / outputs.sum()
+        self._outputs = expected_outputs(band, law, self._people)
         shortest = -(-band.domain // _SHORTEST)
         steps = 1 + int(np.log(band.domain / shortest) / np.log(_RATIO))
         self._reaches = sorted({int(np.ceil(shortest * _RATIO**k)) for k in range(steps)})
@@ -149,21 +179,9 @@ class Bounds:
     def cdf(self) -> Sides:
         """Return the ends of the share up to and including each position."""
         domain = self._band.domain
-        every = -(-domain // _PLACES)
-        places = np.append(np.arange(every - 1, domain - 1, every), domain - 1)
+        places = places_of(domain)
         sets = np.arange(domain)[:, None] <= places
-        found = self.shares(sets, sets)
-        # A position in between has the upper end of the next one, and the lower end of the one
-        # before.
-        above = np.searchsorted(places, np.arange(domain), side="left")
-        below = np.searchsorted(places, np.arange(domain), side="right") - 1
-        nothing = below < 0
-        return Sides(
-            np.where(nothing, 0.0, found.low[below]),
-            np.where(nothing, 0.0, found.low_deviation[below]),
-            found.high[above],
-            found.high_deviation[above],
-        )
+        return self.shares(sets, sets).between(places)
 
     def _best(self, ramp: _Ramp, far: Vector, z: float) -> tuple[Vector, Vector]:
         """Return estimates and deviations at the reach whose end, `z` away, is best for each set.

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rumor.core.errors import InputError
-from rumor.core.types import Vector
+from rumor.core.types import Rows, Vector
 from rumor.kinds.ordered.fit.bounds import Sides
 from rumor.mechanisms.wave.scale import Scale
 
@@ -119,6 +119,20 @@ class CumulativeCurve:
         """
         weights = np.array([1 / each.variance for each in curves])
         return cls.weighted(curves, (weights / weights.sum()).tolist())
+
+    @classmethod
+    def through(cls, scale: Scale, places: Rows, shares: Vector, errors: Vector) -> CumulativeCurve:
+        """Return the distribution function with these `shares` up to some `places`.
+
+        The shares are made monotone: noise may let them fall. The last place is the last position.
+        """
+        last = np.append(places, scale.domain - 1)
+        known = np.append(shares, 1.0)
+        rising = np.maximum.accumulate(known) + np.minimum.accumulate(known[::-1])[::-1]
+        ends = np.clip(rising / 2, 0.0, 1.0)
+        function = np.interp(np.arange(scale.domain), np.append(-1, last), np.append(0.0, ends))
+        sides = Sides.around(known, np.append(errors, 0.0)).between(last)
+        return cls(scale, np.diff(function, prepend=0.0), sides, spread=False)
 
     @property
     def variance(self) -> float:

@@ -29,17 +29,20 @@ from rumor.kinds.ordered.fit.likelihood import checked_outputs
 from rumor.mechanisms.wave.band import Band
 
 
-def linear_mean(band: Band, counts: object) -> tuple[float, float]:
-    """Return the mean in bins (of the bins' numbers 0..D-1), and its standard error."""
-    seen = checked_outputs(band, counts)
-    people = float(seen.sum())
-    outputs = np.arange(band.outcomes)
-    middle = float(seen @ outputs) / people
-    spread = math.sqrt(float(seen @ (outputs - middle) ** 2) / people)
+def mean_positions(band: Band) -> Vector:
+    """Return the bin that each output stands for, unbiased, as a number that may be negative."""
     outside = band.outside * band.outcomes * (band.outcomes - 1) / 2
     inside = band.gain * band.window * (band.window - 1) / 2
-    slope = band.gain * band.window
-    return (middle - outside - inside) / slope, spread / (math.sqrt(people) * slope)
+    return np.asarray((np.arange(band.outcomes) - outside - inside) / (band.gain * band.window))
+
+
+def linear_mean(band: Band, counts: object) -> tuple[float, float]:
+    """Return the mean in bins (of the bins' numbers 0..D-1), and its standard error."""
+    seen, positions = checked_outputs(band, counts), mean_positions(band)
+    people = float(seen.sum())
+    middle = float(seen @ positions) / people
+    spread = math.sqrt(float(seen @ (positions - middle) ** 2) / people)
+    return middle, spread / math.sqrt(people)
 
 
 _TOLERANCE = 1e-3
