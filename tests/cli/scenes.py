@@ -1001,6 +1001,7 @@ SCENES: dict[str, Scene] = {
             **_OTHER_PAIR,
             "--question": "medicine",
             "--every": "week",
+            "--by": "country",
             "--level": "0.8",
             "--top": "3",
             "--different-people": "",
@@ -1010,6 +1011,7 @@ SCENES: dict[str, Scene] = {
         },
         _desk(
             "rumor.analysis.trend.method:follow_reports",
+            "rumor.analysis.trend.method:follow_groups",
             "rumor.analysis.trend.watching:watch_reports",
         ),
     ),
