@@ -17,7 +17,7 @@ from rumor.analysis.trend.method import follow_groups
 from rumor.cli import main
 from rumor.contract.collection import Collection
 from rumor.contract.report_file import write_reports
-from rumor.core.types import Codes
+from rumor.core.reports import Reports
 from rumor.estimators.multiple_testing import holm
 
 Outputs = pytest.CaptureFixture[str]
@@ -37,12 +37,13 @@ EACH = 600
 
 
 @pytest.fixture(autouse=True)
-def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, Codes]]:
+def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, Reports]]:
     """Write eight days of three countries: DE changes on the fifth day, IT has two days only."""
     monkeypatch.chdir(tmp_path)
     Path("c.toml").write_text(TOML)
     collection = Collection.load("c.toml")
-    chance, found = np.random.default_rng(4), {}
+    chance = np.random.default_rng(4)
+    found: dict[str, dict[str, Reports]] = {}
     strata = pa.schema([("country", pa.string())])
     with write_reports(
         "r.parquet", collection, collection.question(), strata=strata, random=rumor.Seeded(2)
@@ -59,7 +60,7 @@ def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[s
 
 
 def test_a_group_has_the_trend_of_its_own_reports(
-    reports: dict[str, dict[str, Codes]], capsys: Outputs
+    reports: dict[str, dict[str, Reports]], capsys: Outputs
 ) -> None:
     mechanism = Collection.load("c.toml").question().mechanism
     alone = {name: rumor.trend(mechanism, days) for name, days in reports.items() if name != "IT"}
