@@ -238,14 +238,14 @@ def test_the_dashboard_keeps_its_width_after_an_update(people: People, shown: Sh
     tab = people.new()
     tab.resize(1920, 1080)
     tab.go(shown.dashboard_url)
-    tab.see("#shares svg")
+    tab.see("#shares .bars")
     before = tab.texts(".figure dd")[0]
     shown.more(400)
     tab.until("(old) => document.querySelector('.figure dd').textContent !== old", before)
-    tab.see("#shares .drawing", count=1)
+    tab.see("#perday .drawing", count=1)
     drawn, room = tab.run(
-        "() => [Number(document.querySelector('#shares svg').getAttribute('width')),"
-        " document.querySelector('#shares').getBoundingClientRect().width]"
+        "() => [Number(document.querySelector('#perday svg').getAttribute('width')),"
+        " document.querySelector('#perday').getBoundingClientRect().width]"
     )
     assert drawn == pytest.approx(room, abs=2)
     assert room < 1000, "the chart is one column of the page"

@@ -340,6 +340,8 @@ def _stating(held: Collaborators) -> None:
     held.stand("rumor.privacy.statement.statement:statement", whole)
     held.stand("rumor.privacy.statement.statement:read_audit", {"passed": True})
     held.stand("rumor.privacy.statement.page:page", "page()")
+    held.stand("rumor.privacy.statement.sheet:sheets", "sheets()")
+    held.stand("rumor.privacy.statement.page:sheet_page", "sheet_page()")
     held.stand("rumor.privacy.statement.pdf:pdf", b"pdf()")
     held.stand("rumor.privacy.statement.registry:registry_entry", {"entry": 1})
     held.spy("rumor.core.files:write_whole")
@@ -523,6 +525,7 @@ SCENES: dict[str, Scene] = {
             "--html": "s.html",
             "--pdf": "s.pdf",
             "--registry": "s.json",
+            "--sheet": "sheet.html",
             "--audit": "audit.json",
             "--language": "ja --language en",
             "--json": "",
@@ -612,6 +615,7 @@ SCENES: dict[str, Scene] = {
             "--weight-column": "country",
             "--day": "2026-01-02",
             "--seed": "5",
+            "--randomised": "",
             "--resume": "",
             "--json": "",
             **_READING,
@@ -619,7 +623,6 @@ SCENES: dict[str, Scene] = {
         _privatizing,
         "-o out.parquet",
     ),
-
     "privatize over reports": Scene(
         "privatize",
         {"collection": _TABLES, "table": "answers.csv"},
@@ -1044,7 +1047,6 @@ SCENES: dict[str, Scene] = {
             **_OTHER_PAIR,
             "--question": "medicine",
             "--every": "week",
-            "--by": "country",
             "--level": "0.8",
             "--top": "3",
             "--different-people": "",
@@ -1054,7 +1056,6 @@ SCENES: dict[str, Scene] = {
         },
         _desk(
             "rumor.analysis.trend.method:follow_reports",
-            "rumor.analysis.trend.method:follow_groups",
             "rumor.analysis.trend.watching:watch_reports",
         ),
     ),

@@ -127,6 +127,11 @@ class ReportOptions:
         "--seed N", "Repeatable noise for simulations. Such reports are NOT private."
     )
     replace: bool = opt("--replace", "Replace an existing reports file.", default=False)
+    randomised: bool = opt(
+        "--randomised",
+        "The answers were randomised with dice or cards (mechanism paper): write them as they are.",
+        default=False,
+    )
     resume: bool = opt(
         "--resume",
         "Go on with a folder of parts that a run with the same options was writing when it was "
@@ -191,6 +196,7 @@ def privatize(
       rumor privatize examples/browser.toml answers.csv -o reports.parquet --keep country
       rumor privatize survey.toml "waves/*.csv.gz" -o reports.parquet --missing drop
       rumor privatize app.toml events.csv -o reports.parquet --person user --day-column time
+      rumor privatize dice.toml interviews.csv -o reports.parquet --randomised --keep region
       psql -c "COPY answers TO STDOUT CSV HEADER" | rumor privatize c.toml - -o reports.parquet
     """
     from rumor.contract.collection import Collection
@@ -228,6 +234,7 @@ def privatize(
                 ledger=persons.ledger,
                 replace=written.replace,
                 resume=written.resume,
+                randomised=written.randomised,
                 random=None if written.seed is None else Seeded(written.seed),
                 on_progress=update,
             )

@@ -29,7 +29,7 @@ from rumor.contract.person_rows import People, count_reports
 from rumor.contract.person_weights import weight_names
 from rumor.contract.report_file import write_reports
 from rumor.contract.report_parts import PartsFolder
-from rumor.contract.table_question import TableQuestion
+from rumor.contract.table_question import TableQuestion, check_randomised
 from rumor.core.answer_table import AnswerTable, FilteredTable, MissingAnswerRule
 from rumor.core.day_columns import DayColumn
 from rumor.core.errors import InputError
@@ -49,6 +49,7 @@ def privatize_table(
     keep: Sequence[str] = (),
     weight: str | None = None,
     day: datetime.date | DayColumn | None = None,
+    randomised: bool = False,
     random: RandomSource | None = None,
     on_progress: Callable[[int], None] | None = None,
 ) -> int:
@@ -61,7 +62,10 @@ def privatize_table(
     an answer is: columns that answer any question of the collection are refused, and
     `group_sizes` tells of those that tell people apart. `day` is today by default, or the column
     with the day of each row. Leave `random` out for real people.
+
+    Answers to a design on paper are `randomised` already: they are written down as they are.
     """
+    check_randomised(question, randomised, random)
     if table.has_all_rows and collection.ask is not None and collection.ask.questions is not None:
         raise InputError(
             f"{collection.name!r} assigns each respondent some of its questions, so all must be "
@@ -76,6 +80,7 @@ def privatize_table(
         keep=keep,
         weight=weight,
         day=day,
+        randomised=randomised,
     )
     with write_reports(out, collection, question, strata=answers.strata, random=random) as writer:
         for batch in answers.batches():
@@ -145,6 +150,7 @@ def privatize_questions(
     day: datetime.date | DayColumn | None = None,
     people: People | None = None,
     ledger: PersonLedger | None = None,
+    randomised: bool = False,
     random: RandomSource | None = None,
     on_progress: Callable[[int], None] | None = None,
     parts: PartsFolder | None = None,
@@ -158,11 +164,14 @@ def privatize_questions(
 
     Every row is a person, unless `people` says whose it is: their rule then says which rows become
     reports, and `ledger` is charged what they spend. With `parts`, the reports of each question
-    are the parts of that folder that are not there yet.
+    are the parts of that folder that are not there yet. Answers to designs on paper are
+    `randomised`.
     """
     if len({Path(path).resolve() for path in outs.values()}) < len(outs):
         raise InputError("each question must have a file of its own; got one path for two of them")
     asked = [collection.question(id) for id in outs]
+    for question in asked:
+        check_randomised(question, randomised, random)
     made: dict[str, PrivatizedQuestion] = {}
     written: list[PathLike] = []
     with ExitStack() as stack:
@@ -189,6 +198,7 @@ def privatize_questions(
                 "keep": keep,
                 "weight": weight,
                 "day": day,
+                "randomised": randomised,
             }
             done = _offset_progress(before, on_progress)
             if parts is None:

@@ -28,6 +28,7 @@ from rumor.core.errors import InputError
 from rumor.core.randomness import RandomSource
 from rumor.core.reports import Reports
 from rumor.kinds import KINDS
+from rumor.mechanisms.base import Mechanism
 
 _CLOCKS_AHEAD = datetime.timedelta(hours=14)  # the clocks furthest ahead of UTC
 
@@ -53,6 +54,8 @@ class TableQuestion:
     groups: Mapping[str, str]
     """The column of each group of the contract, by its name."""
     day: datetime.date | DayColumn
+    randomised: bool = False
+    """Whether the answers are those of a design on paper, which are randomised already."""
 
     @classmethod
     def of(
@@ -66,6 +69,7 @@ class TableQuestion:
         keep: Sequence[str] = (),
         weight: str | None = None,
         day: datetime.date | DayColumn | None = None,
+        randomised: bool = False,
     ) -> TableQuestion:
         """Return the question with its columns, all of which the table has.
 
@@ -79,7 +83,7 @@ class TableQuestion:
         _check_kept(keep, sources, weight)
         answers = KINDS[question.kind].answer_column(question.id, column, table)
         day = datetime.datetime.now(datetime.UTC).date() if day is None else day
-        made = cls(collection, question, table, column, keep, weight, sources, day)
+        made = cls(collection, question, table, column, keep, weight, sources, day, randomised)
         for name in made._public:
             table.require(name)
         _check_public(collection, question.id if answers is None else answers, made._public)
@@ -105,8 +109,13 @@ class TableQuestion:
 
     def batches(self) -> Iterator[AnswerBatch]:
         """Yield the answers and their rows; the same batches whenever the same table is read."""
-        kind, mechanism = KINDS[self.question.kind], self.question.mechanism
-        return kind.read(self.question.id, mechanism, self.table, self.column, self._public)
+        kind = KINDS[self.question.kind]
+        return kind.read(self.question.id, self._mechanism, self.table, self.column, self._public)
+
+    @property
+    def _mechanism(self) -> Mechanism:
+        mechanism = self.question.mechanism
+        return mechanism.spoken() if self.randomised else mechanism
 
     def privatize(
         self, batch: AnswerBatch, before: int, random: RandomSource | None
@@ -115,7 +124,12 @@ class TableQuestion:
         values, rows = batch
         answers = KINDS[self.question.kind].answer_column(self.question.id, self.column, self.table)
         with self.table.locate_errors(answers, before):
-            reports = self.question.mechanism.without_labels().privatize(values, random=random)
+            mechanism = self._mechanism.without_labels()
+            reports = (
+                mechanism.transcribe(values)
+                if self.randomised
+                else mechanism.privatize(values, random=random)
+            )
         if rows is None:  # tables without rows of people keep no columns
             assert not isinstance(self.day, DayColumn)
             return reports, self.day, {}
@@ -194,6 +208,19 @@ def _check_public(collection: Collection, answers: str, keep: Sequence[str]) -> 
                 f"a public column is published as it is, so it must hold no answers; "
                 f"got {name!r}, which {private[normalized_name(name)]}"
             )
+
+
+def check_randomised(question: Question, randomised: bool, random: RandomSource | None) -> None:
+    """Refuse to randomise answers twice, or to take true answers for randomised ones."""
+    by_hand = question.mechanism.by_hand
+    if randomised and not by_hand:
+        question.mechanism.transcribe(())  # says why it cannot
+    if by_hand and not randomised and random is None:
+        raise InputError(
+            f"answers to question {question.id!r} are randomised with dice or cards before they "
+            f"are written down: say so (--randomised). For true answers, ask with mechanism "
+            f"'randomized-response'"
+        )
 
 
 def check_day(ask: SamplingDesign | None, day: datetime.date | None) -> None:

@@ -64,6 +64,7 @@ def privatize(
     mark: str = MARK,
     replace: bool = False,
     resume: bool = False,
+    randomised: bool = False,
     random: RandomSource | None = None,
     on_progress: Progress | None = None,
 ) -> PrivatizedTable:
@@ -81,6 +82,8 @@ def privatize(
     `PersonRule` that says how many reports each person makes. What people spend in the files of
     the series is kept in `ledger` (SERIES.people in the folder of the reports by default). Leave
     `random` out for real people: reports with it are simulated, and leave no ledger.
+
+    Answers to a design on paper are `randomised` already, by the dice or cards of respondents.
 
     `out` is a folder where its name has no suffix, ends with a slash, or is a folder's. Each part
     of it is written whole or not at all. `resume` makes those that a run with the same arguments
@@ -134,6 +137,7 @@ def privatize(
                 "--column": repr([sorted(columns.items()), sorted(groups.items())]),
                 "--keep": repr(list(dict.fromkeys(keep))),
                 "--weight-column": repr(weight),
+                "--randomised": repr(randomised),
                 "--day": repr(when),
                 "--person": repr(rule),
                 "--ledger": str(place.resolve()),
@@ -169,6 +173,7 @@ def privatize(
             day=when,
             people=people,
             ledger=kept,
+            randomised=randomised,
             random=random,
             on_progress=None if on_progress is None else lambda done: on_progress(done, total, ""),
             parts=parts,
