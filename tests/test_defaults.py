@@ -110,7 +110,7 @@ DEFAULTS = {
     "PrivKV": "low=-1.0, high=1.0, outside='refuse', split='nominal', steps=32768",
     "PrivKVM": "rounds=3, low=-1.0, high=1.0, outside='refuse', steps=32768",
     "DayColumn": "zone='UTC'",
-    "draft_questions": "only=()",
+    "draft_questions": "only=(), users=10000",
     "People": "before=<factory>, made=<factory>, barred=<factory>",
     "PaperDesign.variance": "of='population'",
     "PartsFolder": "run=<factory>, stage='writing', is_charged=False",

@@ -54,7 +54,7 @@ class TableQuestion:
     groups: Mapping[str, str]
     """The column of each group of the contract, by its name."""
     day: datetime.date | DayColumn
-    randomised: bool = False
+    randomised: bool
     """Whether the answers are those of a design on paper, which are randomised already."""
 
     @classmethod
