@@ -77,7 +77,7 @@ def run(folder: str, at: int, mode: int) -> int:
 
 def verify(folder: Path, said: str) -> None:
     """After the process has ended: what is there now, and once the run was resumed."""
-    there = _codes(folder)
+    there, shown = _codes(folder), _ids(folder)
     assert len(set(there)) == len(there), "a person has two reports"
     charged = _charged(folder)
     assert charged >= EARLIER + len(there), "the ledger says too little"
@@ -90,7 +90,7 @@ def verify(folder: Path, said: str) -> None:
         assert _write(folder, resume=True) == PEOPLE
     found = _codes(folder)
     assert sorted(found) == list(range(PEOPLE))
-    assert set(there) <= set(found)
+    assert shown <= _ids(folder), "a report that could be seen was made again"
     assert _charged(folder) == EARLIER + PEOPLE
     left = {file.name for file in (folder / "reports").iterdir()}
     assert {name for name in left if not name.startswith("part-")} <= {
@@ -106,6 +106,11 @@ def _record(folder: Path) -> str:
 def _codes(folder: Path) -> list[int]:
     files = (folder / "reports").glob("part-*.parquet")
     return [report[0] for file in files for report in pq.read_table(file)["report"].to_pylist()]
+
+
+def _ids(folder: Path) -> set[bytes]:
+    files = (folder / "reports").glob("part-*.parquet")
+    return {id for file in files for id in pq.read_table(file)["id"].to_pylist()}
 
 
 def _charged(folder: Path) -> int:
