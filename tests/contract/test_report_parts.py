@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import shutil
 import stat
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -17,6 +19,7 @@ import pytest
 
 import rumor
 from rumor.cli import main
+from rumor.cli.common import amount_done
 from rumor.contract import report_parts
 from rumor.contract.report_file import find_files
 from rumor.core import table_files
@@ -314,3 +317,32 @@ def test_every_reader_takes_a_folder(capsys: Outputs) -> None:
         assert main(["estimate", "c.toml", source, "--save-summary", f"{name}.rumor"]) == 0
         assert main(["merge", f"{name}-merged.rumor", f"{name}.rumor"]) == 0
     assert Path("some-merged.rumor").read_bytes() == Path("one-merged.rumor").read_bytes()
+
+
+@pytest.mark.parametrize("table", ["t.csv", "t.csv.gz", "-"])
+@pytest.mark.parametrize("options", [{}, {"person": "user"}])
+def test_progress_knows_about_how_much_there_is(
+    table: str, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = Path("t.csv.gz").read_bytes()
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(data)))
+    told: dict[str, list[tuple[int, int | None]]] = {}
+    rumor.privatize(
+        "c.toml",
+        table,
+        "r.parquet",
+        **options,
+        on_progress=lambda done, total, note: told.setdefault(note, []).append((done, total)),
+    )
+    assert set(told) == ({"", "(whose rows)"} if options else {""})
+    for steps in told.values():
+        assert [done for done, _ in steps] == sorted(done for done, _ in steps)
+        assert steps[-1][0] == ROWS
+        totals = {total for _, total in steps}
+        assert all(total == pytest.approx(ROWS, rel=0.02) for total in totals), totals
+
+
+def test_an_unknown_amount_is_a_rate() -> None:
+    assert amount_done(1_000, 4_000, 2.0) == "1,000 of 4,000 (25%)"
+    assert amount_done(1_000, None, 2.0) == "1,000 (500 per second)"
+    assert amount_done(0, None, 0.0) == "0"
