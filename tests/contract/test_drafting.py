@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,16 +22,19 @@ def drafted(folder: Path, **columns: list[Any]) -> list[dict[str, Any]]:
     return [dict(one) for one in draft(folder, **columns).questions]
 
 
-def draft(
-    folder: Path, only: Sequence[str] = (), users: int = 10_000, **columns: list[Any]
-) -> TableDraft:
+def draft(folder: Path, only: Sequence[str] = (), **columns: list[Any]) -> TableDraft:
     """Return the draft of columns of one length."""
+    return draft_questions(table_of(folder, columns), 2.0, only)
+
+
+def table_of(folder: Path, columns: Mapping[str, list[Any]]) -> Path:
+    """Write columns of one length to a table."""
     rows = max(map(len, columns.values()))
     cells = [[*column, *[""] * (rows - len(column))] for column in columns.values()]
     lines = [",".join(columns), *(",".join(map(str, row)) for row in zip(*cells, strict=True))]
     path = folder / "table.csv"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return draft_questions(path, 2.0, only, users)
+    return path
 
 
 def words(count: int) -> list[str]:
@@ -179,12 +182,13 @@ def test_what_may_be_an_answer_is_asked(name: str, tmp_path: Path) -> None:
 def test_columns_such_as_countries_are_groups_of_the_contract(tmp_path: Path) -> None:
     # Of 7,000 respondents, a hundred or more are expected in a group that is named.
     country = ["FR"] * 30 + ["DE"] * 67 + ["IT"] * 2 + ["other"]
-    found = draft(tmp_path, users=7_000, Country=country, page=["a", "b"] * 50)
+    table = table_of(tmp_path, {"Country": country, "page": ["a", "b"] * 50})
+    found = draft_questions(table, 2.0, users=7_000)
     assert [question["id"] for question in found.questions] == ["page"]
     (group,) = found.groups.values()
     assert (group.name, group.values) == ("country", ("DE", "FR", "IT", "other"))
     assert (group.smallest, group.share, found.smallest) == ("IT", 0.02, group)
-    few = draft(tmp_path, users=4_999, Country=country, page=["a", "b"] * 50)
+    few = draft_questions(table, 2.0, users=4_999)
     assert few.groups["Country"].values == ("DE", "FR", "other")
     made = Draft("T", "a@example.org", 7, found.questions, "", {"country": group.values})
     groups = made.check().groups
@@ -203,7 +207,8 @@ def test_groups_have_no_more_combinations_than_a_contract_may(tmp_path: Path) ->
     many = {
         name: [f"{i % 12}x" for i in range(48)] for name in ("country", "city", "language", "os")
     }
-    found = draft(tmp_path, users=100_000, page=["a", "b"] * 24, **many)
+    table = table_of(tmp_path, {"page": ["a", "b"] * 24, **many})
+    found = draft_questions(table, 2.0, users=100_000)
     assert list(found.groups) == ["country", "city"]
     assert [question["id"] for question in found.questions] == ["page", "language", "os"]
 
