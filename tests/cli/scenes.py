@@ -1047,6 +1047,7 @@ SCENES: dict[str, Scene] = {
             **_OTHER_PAIR,
             "--question": "medicine",
             "--every": "week",
+            "--by": "country",
             "--level": "0.8",
             "--top": "3",
             "--different-people": "",
@@ -1056,6 +1057,7 @@ SCENES: dict[str, Scene] = {
         },
         _desk(
             "rumor.analysis.trend.method:follow_reports",
+            "rumor.analysis.trend.method:follow_groups",
             "rumor.analysis.trend.watching:watch_reports",
         ),
     ),

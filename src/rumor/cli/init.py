@@ -127,15 +127,15 @@ def init(
         print(f"  {name} is left out: it {reason}")
     for name, note in notes.items():
         print(f"  {name}: {note}")
-    for name, group in groups.items():
-        values = ", ".join(map(one_line, group.values))
-        there = "" if name == group.name else f"; rumor privatize --column {group.name}={name}"
-        print(f"  {name} is sent in the clear with every report, as a group: {values}{there}")
     often = "" if said.reports in (None, 1) else f", each {said.reports:,} times,"
     print(f"a respondent who answers {_all_of(count)}{often} spends epsilon {total:.4g}")
     if errors:
         each = ", ".join(f"{id} {error}" for id, error in errors.items())
         print(f"standard error with {made.users:,} respondents, as rumor plan says: {each}")
+    for name, group in groups.items():
+        values = ", ".join(map(one_line, group.values))
+        there = "" if name == group.name else f"; rumor privatize --column {group.name}={name}"
+        print(f"{name} is sent in the clear with every report, as a group: {values}{there}")
     if errors and smallest is not None:
         each = ", ".join(f"{id} {one}" for id, one in expected_errors(collection, few).items())
         where = f"{smallest.name} {one_line(smallest.smallest)}"
