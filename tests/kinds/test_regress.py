@@ -112,6 +112,17 @@ def test_few_reports_are_no_reason_to_give_up(epsilon: float) -> None:
         assert (found.coefficients < high).all()
 
 
+def test_many_coefficients_have_walds_intervals_and_a_note() -> None:
+    mechanism = rumor.RandomizedResponse(domain=8, epsilon=3.0)
+    rng = np.random.default_rng(3)
+    columns = {f"x{k}": rng.normal(size=400) for k in range(8)}
+    reports = mechanism.privatize(rng.integers(0, 8, 400), random=rumor.Seeded(2))
+    found = rumor.regress(mechanism, reports, columns)
+    assert "63 coefficients are too many for profiles" in " ".join(found.table().split())
+    np.testing.assert_allclose(found.interval()[1], found.coefficients + 1.959964 * found.stderr)
+    np.testing.assert_allclose(found.roots, found.coefficients / found.stderr)
+
+
 def test_tiny_units_are_shown_by_the_standard_deviation() -> None:
     columns, answers = crowd(3000)
     mechanism = rumor.RandomizedResponse(domain=["no", "yes"], epsilon=3.0)

@@ -171,7 +171,7 @@ def of_regression(one: Regression, rows: list[int], view: View) -> Cells:
     found: Cells = {"value": [one.values[v] for _, v in places]}
     found |= {"term": [one.terms[t] for t, _ in places]}
     matrices = {"coefficient": one.coefficients, "stderr": one.stderr}
-    matrices |= {"z": one.coefficients / one.stderr, "p_value": one.p_value}
+    matrices |= {"z": one.roots, "p_value": one.p_value}
     matrices |= {"low": low, "high": high, "odds_ratio": np.exp(one.coefficients)}
     return found | {name: [float(m[at]) for at in places] for name, m in matrices.items()}
 

@@ -36,6 +36,7 @@ _SINGULAR = 1e-13  # least eigenvalue over the largest of a matrix that is inver
 _CELLS = 1 << 22
 _HALF = 0.5  # people for each answer at the centre
 _SECANTS = 30
+_MOST_PROFILED = 60
 _NEAR = 1e-4  # how near a profile's root comes to the quantile
 
 
@@ -77,13 +78,27 @@ class FittedModel:
         start = np.where(kept.T.reshape(-1), self.scaled, 0.0)
         return 2 * max(0.0, self._highest - self.model.objective(self.model.climb(start, free)[0]))
 
+    @property
+    def is_profiled(self) -> bool:
+        """Whether coefficients are few enough for a search along each; else Wald's are taken."""
+        return self.scaled.size <= _MOST_PROFILED
+
+    @property
+    def stderr(self) -> Vector:
+        """The standard errors of the coefficients."""
+        return np.sqrt(np.diag(self.covariance)).reshape(self.coefficients.T.shape).T
+
     def signed_roots(self) -> Vector:
         """Return the signed root of the loss at 0 of each coefficient, normal if it is 0."""
+        if not self.is_profiled:
+            return np.asarray(self.coefficients / self.stderr)
         roots = [self._root(at, 0.0)[0] for at in range(self.scaled.size)]
         return np.reshape(roots, self.coefficients.T.shape).T
 
     def profile(self, z: float) -> tuple[Vector, Vector]:
         """Return both ends of the interval of each coefficient, at the normal quantile `z`."""
+        if not self.is_profiled:
+            return self.coefficients - z * self.stderr, self.coefficients + z * self.stderr
         ends = np.array(
             [[self._end(at, side * z) for side in (-1, 1)] for at in range(self.scaled.size)]
         )

@@ -87,10 +87,16 @@ def regress_kind(
     rare = _rare(kind, mechanism, rows[whole], values)
     full = _fitted(said.matrix, chances, outputs, channel, at)
     null = _fitted(np.ones((len(said.matrix), 1)), chances, outputs, channel, at)
-    errors = np.sqrt(np.diag(full.covariance)).reshape(-1, len(said.names)).T
-    roots = full.signed_roots()
+    errors, roots = full.stderr, full.signed_roots()
     every = [place for places in said.terms.values() for place in places]
-    told = [f"{values[at]!r} is too rare for a reference: name another (--reference)."]
+    told = []
+    if values[at] in rare:
+        told.append(f"{values[at]!r} is too rare for a reference: name another (--reference).")
+    if not full.is_profiled:
+        told.append(
+            f"{full.scaled.size:,} coefficients are too many for profiles: intervals and p-values "
+            f"are made of standard errors."
+        )
     return Regression(
         terms=said.names,
         values=[value for i, value in enumerate(values) if i != at],
@@ -113,7 +119,7 @@ def regress_kind(
         epsilon=mechanism.epsilon,
         formula=asked,
         heading=heading,
-        notes=(*notes, *dropped, *(told if values[at] in rare else [])),
+        notes=(*notes, *dropped, *told),
     )
 
 
