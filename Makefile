@@ -9,7 +9,7 @@ BENCH_STAMP := .venv-bench/.installed
 DBT_STAMP := .venv-dbt/.installed
 PIP := -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help install demo test bench docs pages screenshots papers format check wheel clean soak mutants planted npm referee release-check
+.PHONY: help install demo test bench docs pages screenshots papers format check wheel clean soak mutants planted device npm referee release-check
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 15
@@ -73,10 +73,25 @@ soak: $(SOAK_STAMP) $(DBT_STAMP) ## operate, kill, starve, strike and fuzz every
 referee: $(STAMP) ## judge every promise of a number in worlds drawn from today's date (half an hour; ARGS=--long)
 	@$(BIN)/python -m benchmarks.referee $(ARGS)
 
+# What the client for apps is built of and with, at the versions and hashes of package-lock.json.
+DEVICE := src/rumor/client/device
+DEVICE_STAMP := build/device/.installed
+
+$(DEVICE_STAMP): $(DEVICE)/package.json $(DEVICE)/package-lock.json
+	@mkdir -p build/device && cp $^ build/device/
+	@cd build/device && npm ci --silent --no-audit --no-fund
+	@touch $@
+
 NPM_OUT ?= dist
-npm: ## build the npm package of the browser's client into dist/
+device: $(DEVICE_STAMP) ## build the client for apps into dist/: an ES module and a classic script
+	@mkdir -p "$(NPM_OUT)"
+	@node $(DEVICE)/build.mjs build/device $(DEVICE)/device.js "$(NPM_OUT)/rumor-device.mjs"
+	@node $(DEVICE)/build.mjs build/device $(DEVICE)/device.js "$(NPM_OUT)/rumor-device.js"
+
+npm: $(DEVICE_STAMP) ## build the npm package of the client for browsers and apps into dist/
 	@rm -rf build/npm && mkdir -p build/npm "$(NPM_OUT)"
 	@cp -r src/rumor/client/js/. build/npm/ && cp LICENSE build/npm/
+	@$(MAKE) --no-print-directory device NPM_OUT=build/npm/device && cp $(DEVICE)/device.d.ts build/npm/device/rumor-device.d.ts
 	@cd build/npm && npm pack --silent --pack-destination "$(abspath $(NPM_OUT))"
 
 mutants: $(STAMP) ## draw 300 bugs, plant each and see whether the tests notice (an hour; ARGS="--seed 7 --area client")

@@ -19,8 +19,10 @@ from rumor.collector.http.server import background
 from rumor.collector.service import Service
 from rumor.collector.store.base import (
     QuestionContents,
+    ReportBatch,
     StoredReports,
     open_store,
+    stored_name,
     today,
 )
 from rumor.collector.tokens import Tokens, add_token
@@ -95,7 +97,10 @@ class Stage:
         contract = Collection.resolve({**ABOUT, **about, "questions": list(questions)})
         folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory()))
         store = open_store(f"sqlite:///{folder / 'store.db'}")
-        entry = store.restore(contract, _past(contract, days or {}), open=True)
+        if days is None:
+            entry = store.register(contract)
+        else:
+            entry = store.restore(contract, _past(contract, days), open=True)
         token = add_token(folder / "tokens", "analyst")
         service = Service(store, contract.series, tokens=Tokens(folder / "tokens"))
         return RunningCollector(self._stack.enter_context(background(service)), token, store, entry)
@@ -158,16 +163,13 @@ def give(card: Locator) -> None:
     if place.locator("input[type=radio]").count():
         for group in place.get_by_role("radiogroup").all():
             group.locator("input[type=radio]").nth(1).check()
-    elif place.locator("select").count():
-        place.locator("select").select_option(index=5)
     elif ticks.count() or numbers.count():
         if ticks.count():
             ticks.nth(1).check()
         if numbers.count():
             numbers.locator("visible=true").fill("7")
     else:
-        field = place.locator("input[type=text]")
-        field.fill("place number 1234" if field.get_attribute("list") else "hopeful")
+        place.locator("input[type=text]").fill("hopeful")
 
 
 def draw(page: Page) -> None:
@@ -238,7 +240,7 @@ def rehearsed(page: Page, stage: Stage) -> None:
     """Twenty draws that nobody gets."""
     chosen(page, stage)
     page.locator("[data-question=health] button.quiet").last.click()
-    page.locator(".rehearsal").wait_for()
+    page.locator(".trial").wait_for()
 
 
 def kind(name: str, drawn: bool) -> Callable[[Page, Stage], None]:
@@ -258,7 +260,7 @@ def mistaken(page: Page, stage: Stage) -> None:
     """A mistake is told at its place."""
     running = stage.kept("kind-long-choice", lambda: stage.fresh(asked("long-choice")))
     page.goto(running.answer_url)
-    reach(page, "long-choice").locator("input").fill("somewhere")
+    reach(page, "long-choice").locator("[type=search]").fill("somewhere")
     page.locator("#go").click()
     page.locator(".wrong:not(:empty)").wait_for()
 
@@ -380,9 +382,15 @@ def refused(page: Page, stage: Stage) -> None:
     page.locator("[role=alert]:not(:empty)").wait_for()
 
 
+# The trend and the groups come after the estimate.
+_DRAWN = """() => (!document.querySelector("#trend[open]") || document.querySelector("#moved svg"))
+  && (!document.querySelector("#groups") || document.querySelector("#groups .bars"))"""
+
+
 def settled(page: Page) -> None:
     """Everything has been drawn."""
     page.get_by_text("Live, as of").wait_for(timeout=_SECONDS)
+    page.wait_for_function(_DRAWN, timeout=_SECONDS)
 
 
 def question(number: int) -> Callable[[Page, Stage], None]:
@@ -417,13 +425,87 @@ def one_day(page: Page, stage: Stage) -> None:
     settled(page)
 
 
+def all_questions(page: Page, stage: Stage) -> None:
+    """A card for each question."""
+    page.goto(stage.shared.dashboard_url)
+    page.get_by_role("button", name="All questions").click()
+    page.locator(".glance:last-child .sparkline[aria-label*=':']").wait_for(timeout=_SECONDS)
+
+
+def against(page: Page, stage: Stage) -> None:
+    """The last seven days against the seven before."""
+    week = {ago: _yes(1_500, 0.4 if ago > 6 else 0.52, ago) for ago in range(14)}
+    running = stage.kept("weeks", lambda: stage.fresh(asked("choice"), days=week))
+    page.goto(running.dashboard_url)
+    settled(page)
+    page.get_by_role("button", name="Against the period before").click()
+    page.locator(".bars .more").first.wait_for()
+    settled(page)
+
+
+def grouped(page: Page, stage: Stage) -> None:
+    """Each group beside the others."""
+    countries = ["DE", "FR", "IT", "ES", "other"]
+
+    def make() -> RunningCollector:
+        running = stage.fresh(asked("choice"), groups={"country": countries})
+        for stratum in range(4):
+            number = running.entry.questions[stored_name("choice", stratum)]
+            codes = np.random.default_rng(stratum).integers(0, 2 + stratum % 3, 900)
+            mechanism = running.entry.collection.question("choice").mechanism
+            reports = mechanism.without_labels().privatize(codes, random=Seeded(stratum))
+            rows = np.concatenate([_ids(len(reports)), reports], axis=1)
+            running.store.write([ReportBatch(number, rows)])
+        return running
+
+    page.goto(stage.kept("groups", make).dashboard_url)
+    settled(page)
+
+
+def grouped_below(page: Page, stage: Stage) -> None:
+    """The groups themselves."""
+    grouped(page, stage)
+    page.locator("#groups").scroll_into_view_if_needed()
+
+
+def trend(page: Page, stage: Stage) -> None:
+    """The trend of a question."""
+    against(page, stage)
+    page.locator("#moved").scroll_into_view_if_needed()
+
+
+def ordered(page: Page, stage: Stage) -> None:
+    """A distribution."""
+    minutes = np.random.default_rng(2).integers(0, 7, 3_000)
+    running = stage.kept("minutes", lambda: stage.fresh(asked("ordered"), days={1: minutes}))
+    page.goto(running.dashboard_url)
+    settled(page)
+
+
+def found(page: Page, stage: Stage) -> None:
+    """One of twenty thousand answers."""
+    large(page, stage)
+    page.get_by_label("Find an answer").fill("number 1234")
+    page.locator("#standing", has_text="contain").wait_for()
+
+
+def long_question(page: Page, stage: Stage) -> None:
+    """A question of 400 characters, with long answers."""
+    text = "When you think of all the places that you have lived in since you were a child, " * 5
+    labels = [f"the one that I remember best because of {what}" for what in ("people", "food")]
+    many = {**asked("choice"), "text": text.strip(), "labels": [*labels, "none of them"]}
+    days = {1: np.random.default_rng(5).integers(0, 3, 900)}
+    page.goto(stage.kept("long", lambda: stage.fresh(many, days=days)).dashboard_url)
+    settled(page)
+
+
 def compared(page: Page, stage: Stage) -> None:
     """Two periods beside each other."""
     page.goto(stage.shared.dashboard_url)
     settled(page)
     page.get_by_text("Compare two periods").click()
     page.get_by_role("button", name="Compare").click()
-    page.locator("#differences svg").wait_for()
+    page.locator("#differences .bars").wait_for()
     page.locator("#differences").scroll_into_view_if_needed()
 
 
@@ -511,6 +593,14 @@ STATES: dict[str, Callable[[Page, Stage], None]] = {
     "dashboard-keys": question(3),
     "dashboard-empty": empty,
     "dashboard-one-day": one_day,
+    "dashboard-all": all_questions,
+    "dashboard-against": against,
+    "dashboard-trend": trend,
+    "dashboard-groups": grouped,
+    "dashboard-groups-below": grouped_below,
+    "dashboard-ordered": ordered,
+    "dashboard-found": found,
+    "dashboard-long": long_question,
     "dashboard-compared": compared,
     "dashboard-table": tabled,
     "dashboard-large": large,

@@ -51,7 +51,9 @@ def halving(stderr: float | None = 0.0123, more: int = 2427) -> Document:
 
 
 def estimate(reports: int, estimates: Sequence[Document], **more: object) -> Document:
-    return {**_COMMON, "reports": reports, "estimates": estimates, "halving": halving(), **more}
+    noise = {"values": max(len(estimates) - 1, 0), "of": len(estimates)}
+    found = {"reports": reports, "estimates": estimates, "halving": halving(), "above_noise": noise}
+    return {**_COMMON, **found, **more}
 
 
 def _joint(tables: int) -> Document:
@@ -258,10 +260,12 @@ def every_kind() -> Life:
     quiet = integrity(testable=False)
     alarm = integrity(alarm=True, explanation="these reports look crafted")
     steps = [SIGNED]
+    finding = [enter("#find", "VALUE 1"), enter("#find", "nothing"), enter("#find", "")]
     for id in QUESTIONS:
         name = f"About {id}?" if id != "many" else "many"
         table = {"do": "toggle", "at": "#as-table"}
         steps += [click("#questions button", name), *([table] if id != "most" else [])]
+        steps += finding if id == "many" else []
     steps += [
         enter("#search", " TABLE "),
         enter("#search", ""),
@@ -343,6 +347,7 @@ def choose_days() -> Life:
             for i in range(1, 9)
             for p in ("2026-01-01..2026-01-31", "2026-02-24")
         ],
+        "periods": ["2026-01-01..2026-01-31", "2026-02-24"],
         "notes": ["some days have few reports"],
         "watch": {
             "finding": "Checked every week since 2026-02-23: 2 of 8 values changed.",
@@ -376,6 +381,7 @@ def choose_days() -> Life:
     }
     means = {
         "changes": [{**change, "quantity": "mean"} for change in moved["changes"][:2]],
+        "periods": moved["periods"],
         "estimates": [{**row, "quantity": "mean", "value": "v0"} for row in moved["estimates"][:2]],
         "notes": [],
         "watch": {"finding": "No change so far.", "promise": "At most 5%.", "changes": []},
@@ -388,7 +394,6 @@ def choose_days() -> Life:
         "estimates": [{**pair, "quantity": "mean", "value": "v"}],
     }
     asked = overview([question("colour", "choice", None), question("hours", "number", [0.0, 12.0])])
-    open_ = {"do": "toggle", "at": "details"}
     documents = {
         "trends__colour": moved,
         "trends__hours": means,
@@ -401,21 +406,29 @@ def choose_days() -> Life:
             enter("input[name=from]", "2026-02-24"),
             enter("input[name=to]", "2026-02-25"),
             click(".range button", "Show"),
-            click(".range button", "All days"),
-            {**open_, "nth": 1},
-            {**open_, "nth": 2},
+            click(".range button", "Since the start"),
+            click(".range button", "30 days"),
+            click(".range button", "Against the period before"),
+            enter("#sort", "change"),
+            enter("#sort", "name"),
+            click(".range button", "7 days"),
+            click(".range button", "Against the period before"),
+            click(".range button", "Since the start"),
+            click("#looks"),
+            {"do": "toggle", "at": "#compare"},
             click(".periods button", "Compare"),
             enter(".periods input", "2026-02-01", nth=2),
             enter(".periods input", "2026-02-28", nth=5),
             click(".periods button", "Compare"),
             click("#questions button", nth=1),
-            {**open_, "nth": 1},
+            {"do": "toggle", "at": "#trend"},
+            {"do": "toggle", "at": "#trend"},
             click(".periods button", "Compare"),
             next_answers(refusal("too-few", 422)),
             click(".periods button", "Compare"),
-            {**open_, "nth": 1},
-            next_answers(refusal("too-few", 422)),
-            {**open_, "nth": 1},
+            click("#questions button", nth=0),
+            next_answers(None, None, refusal("too-few", 422)),
+            click("#questions button", nth=1),
             {"do": "back"},
             {"do": "tell", "type": "hashchange"},
             *[click(".downloads button", nth=n) for n in range(4)],
@@ -424,6 +437,51 @@ def choose_days() -> Life:
             click(".downloads button", nth=0),
         ],
         network(asked, **documents),
+        MANUAL,
+    )
+
+
+def at_a_glance() -> Life:
+    """Look at all questions at once, at one of them, and back; more reports come."""
+    asked = [question(id, kind, range) for id, (kind, range, _) in QUESTIONS.items()]
+    asked[3] |= {"reports": 0, "days": []}
+    more = [{**each, "reports": 2 * each["reports"]} for each in asked[:2]]
+    alarm = integrity(alarm=True, explanation="these reports look crafted")
+    first = QUESTIONS["colour"][2]["estimates"][0]["value"]
+    trend: Document = {
+        "periods": ["2026-01-01..2026-01-31", "2026-02-24"],
+        "changes": [
+            {
+                "quantity": "share",
+                "value": first,
+                "from": "2026-02-24",
+                "before": 0.111,
+                "after": 0.222,
+                "p_value": 1e-5,
+                "adjusted": 3e-5,
+            }
+        ],
+        "estimates": [
+            {"period": p, "quantity": "share", "value": first, "line": 0.1, "low": 0, "high": 0.3}
+            for p in ("2026-01-01..2026-01-31", "2026-02-24")
+        ],
+        "notes": [],
+        "watch": {"finding": "No change so far.", "promise": "At most 5%.", "changes": []},
+    }
+    documents = {"integrity__colour": alarm, "trends__colour": trend}
+    return Life(
+        [
+            SIGNED,
+            click("#all"),
+            {"do": "set", "of": "network", **network(overview([*more, *asked[2:]]), **documents)},
+            {"do": "pass", "ms": 3000},
+            click(".glance button", nth=0),
+            {"do": "back"},
+            {"do": "tell", "type": "hashchange"},
+            {"do": "set", "of": "browser", "offline": True},
+            {"do": "pass", "ms": 3000},
+        ],
+        network(overview(asked), **documents),
         MANUAL,
     )
 
@@ -492,5 +550,5 @@ def news() -> Life:
 
 LIVES: Mapping[str, Callable[[], Life]] = {
     life.__name__.replace("_", "-"): life
-    for life in (every_kind, sign_in_and_out, choose_days, news)
+    for life in (every_kind, at_a_glance, sign_in_and_out, choose_days, news)
 }

@@ -25,6 +25,7 @@ _PROGRAMS: Mapping[str, tuple[Sequence[str], str]] = {
     "mmdebstrap": (("mmdebstrap",), "Debian package mmdebstrap"),
     "dbt": (("dbt",), "tests/analysis/dbt-requirements.txt, in an environment of its own"),
     "cc": (("cc", "gcc"), "Debian package gcc"),
+    "jsc": (("jsc",), "Debian package libjavascriptcoregtk-4.0-bin"),
     "c++": (("c++", "g++"), "Debian package g++"),
 }
 

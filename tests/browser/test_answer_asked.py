@@ -119,7 +119,7 @@ def test_the_dashboard_shows_each_questions_own_reports(
             # Nothing is on its way any more when the next one is asked for, or the page closed.
             expect(page.locator("#remarks")).to_contain_text("Method")
             expect(page.locator("#alarms")).to_contain_text(f"got {20 + 10 * i}")
-            expect(page.locator("#shares svg")).to_be_visible()
+            expect(page.locator("#shares .bars")).to_be_visible()
         expect(page.locator("#asks")).to_have_text(
             "Each person is asked 1 of 3 questions, drawn at random on their device. So every "
             "question has reports of its own, and questions cannot be tabled against each other."

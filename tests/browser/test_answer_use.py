@@ -15,6 +15,7 @@ from rumor.collector.service import Service
 from rumor.collector.store.base import open_store
 from rumor.contract.collection import Collection
 from tests.browser.conftest import OpenPage
+from tests.browser.test_accessibility import objections
 
 WISH = {"name": "A survey", "series": "survey", "contact": "nobody@example.org"}
 NUMBER = {"id": "hours", "kind": "number", "text": "Hours?", "low": 0, "high": 24, "epsilon": 1.0}
@@ -81,7 +82,7 @@ def test_a_long_list_takes_a_label_in_any_case(open_page: OpenPage, tmp_path: Pa
     with asked(tmp_path, choice("town", labels)) as url:
         page = open_page()
         page.goto(url)
-        field, wrong = page.locator("[data-question=town] input"), page.locator("#q-town-wrong")
+        field, wrong = page.get_by_role("searchbox"), page.locator("#q-town-wrong")
         for typed in ("po", "town 70"):
             field.fill(typed)
             page.locator("#go").click()
@@ -89,6 +90,175 @@ def test_a_long_list_takes_a_label_in_any_case(open_page: OpenPage, tmp_path: Pa
         field.fill("TOWN 7")
         page.locator("#go").click()
         expect(page.locator("[data-question=town].drawn")).to_contain_text("town 7")
+
+
+def test_a_list_of_more_than_a_dozen_is_searched_by_the_keyboard(
+    open_page: OpenPage, tmp_path: Path, axe: str
+) -> None:
+    """Every label is whole, none is chosen before, and what was found is told."""
+    labels = [f"place {i}, {'with a long name that no list may cut off ' * 2}" for i in range(13)]
+    with asked(tmp_path, choice("place", labels)) as url:
+        page = open_page(size="phone")
+        page.goto(url)
+        radios, hint = page.get_by_role("radio"), page.locator("#q-place-hint")
+        expect(radios).to_have_count(13)
+        expect(page.locator("[data-question=place] :checked")).to_have_count(0)
+        assert page.locator(".found").evaluate("(e) => e.scrollWidth <= e.clientWidth")
+        field = page.get_by_role("searchbox", name="place?", exact=True)
+        expect(field).to_have_accessible_description("Type to find one of 13 answers.")
+        field.press_sequentially("PLACE 1")
+        expect(hint).to_have_text("4 answers match.")
+        expect(radios).to_have_count(4)
+        assert objections(page, axe) == []
+        page.locator("#go").click()
+        expect(page.locator("#q-place-wrong")).to_have_text(
+            "Choose one of the answers in the list."
+        )
+        field.press("Tab")
+        page.keyboard.press("ArrowDown")
+        expect(radios.nth(1)).to_be_checked()
+        expect(page.locator("#q-place-wrong")).to_be_empty()
+        page.get_by_role("button", name="Clear this answer").click()
+        expect(radios).to_have_count(13)
+        expect(page.locator("#go")).to_be_disabled()
+        field.fill("place 12")
+        radios.check()
+        page.locator("#languages a[hreflang=ja]").click()
+        expect(page.locator("[data-question=place] :checked")).to_have_value(labels[12])
+        page.locator("#go").click()
+        expect(page.locator("[data-question=place].drawn")).to_contain_text("place 12")
+
+
+def test_more_than_a_dozen_boxes_are_searched_and_ticked_ones_stay(
+    open_page: OpenPage, tmp_path: Path, axe: str
+) -> None:
+    names = [f"thing {i}" for i in range(13)]
+    several = {"id": "several", "kind": "set", "text": "Which?", "labels": names, "epsilon": 2.0}
+    amounts = {"id": "amounts", "kind": "keyvalue", "text": "How many?", "keys": names}
+    with asked(tmp_path, several, {**amounts, "low": 0, "high": 9, "epsilon": 2.0}) as url:
+        page = open_page()
+        page.goto(url)
+        for id in ("several", "amounts"):
+            place = page.locator(f"[data-question={id}]")
+            boxes, field = place.get_by_role("checkbox"), place.get_by_role("searchbox")
+            expect(boxes).to_have_count(14)
+            place.get_by_label("thing 3", exact=True).check()
+            field.fill("THING 1")
+            expect(place.locator("[role=status]")).to_have_text("4 answers match.")
+            expect(boxes).to_have_count(6)  # those, the one that is ticked, and none of these
+            place.get_by_label("thing 11", exact=True).check()
+        for number in page.get_by_role("spinbutton").all():
+            number.fill("5")
+        assert objections(page, axe) == []
+        page.locator("#go").click()
+        lines = page.locator(".brief > summary")
+        expect(lines.nth(0)).to_contain_text("thing 3, thing 11")
+        expect(lines.nth(1)).to_contain_text("thing 3: 5, thing 11: 5")
+
+
+def test_bars_are_seen_in_forced_colours(open_page: OpenPage, tmp_path: Path) -> None:
+    with asked(tmp_path, choice("one", ["yes", "no"]), choice("two", ["yes", "no"])) as url:
+        page = open_page(size="phone")
+        page.emulate_media(forced_colors="active")
+        page.goto(url)
+        colour = "(e) => getComputedStyle(e).backgroundColor"
+        card = reach(page, "one")
+        assert page.locator("progress").evaluate(
+            "(e) => getComputedStyle(e).forcedColorAdjust"
+        ) == ("none")
+        before, track = card.locator(".belief .before"), card.locator(".belief .track")
+        assert before.evaluate(colour) != track.evaluate(colour)
+        assert "1px" in track.evaluate("(e) => getComputedStyle(e).border")
+
+
+def test_few_positions_are_buttons_and_many_a_slider_without_a_place_before(
+    open_page: OpenPage, tmp_path: Path, axe: str
+) -> None:
+    ten = {"id": "ten", "kind": "ordered", "text": "How well?", "low": -0.5, "high": 10.5}
+    wide = {"id": "wide", "kind": "ordered", "text": "Minutes?", "low": 0, "high": 60, "bins": 12}
+    with asked(tmp_path, {**ten, "bins": 11, "epsilon": 2.0}, {**wide, "epsilon": 2.0}) as url:
+        page = open_page()
+        page.goto(url)
+        buttons = page.locator("[data-question=ten]").get_by_role("radio")
+        expect(buttons).to_have_count(11)
+        assert buttons.evaluate_all("(all) => all.map((e) => e.value)") == [
+            str(n) for n in range(11)
+        ]
+        expect(page.locator("[data-question=ten] :checked")).to_have_count(0)
+        slider = page.get_by_role("slider")
+        expect(slider).to_have_attribute("aria-valuetext", "Choose an answer")
+        expect(page.locator("#go")).to_be_disabled()
+        buttons.nth(0).focus()
+        page.keyboard.press("Space")
+        page.keyboard.press("ArrowRight")
+        expect(buttons.nth(1)).to_be_checked()
+        # A click where the slider stands already is an answer; each key is a bin further.
+        slider.click()
+        number = page.get_by_role("spinbutton")
+        expect(number).to_have_value("28" if slider.input_value() == "5" else "30")
+        slider.focus()
+        page.keyboard.press("Home")
+        expect(number).to_have_value("3")
+        page.keyboard.press("ArrowRight")
+        expect(number).to_have_value("8")
+        expect(slider).to_have_attribute("aria-valuetext", "8")
+        number.fill("59")
+        expect(slider).to_have_value("11")
+        assert objections(page, axe) == []
+        page.locator("#go").click()
+        expect(page.locator("[data-question=ten].drawn .brief > summary")).to_contain_text("1")
+        expect(page.locator("[data-question=wide].drawn .brief > summary")).to_contain_text("59")
+
+
+def test_what_was_drawn_is_a_line_for_each_of_many_questions(
+    open_page: OpenPage, tmp_path: Path, axe: str
+) -> None:
+    """The answer beside what is sent; a tap shows every bit."""
+    many = [{**choice(f"q{i}", ["yes", "no"]), "mechanism": "unary"} for i in range(12)]
+    with asked(tmp_path, *many) as url:
+        page = open_page(size="phone")
+        page.goto(url)
+        for i in range(12):
+            reach(page, f"q{i}").get_by_label("yes").check()
+        page.locator("#go").click()
+        lines = page.locator(".brief > summary")
+        expect(lines).to_have_count(12)
+        expect(page.locator(".bittable:visible")).to_have_count(0)
+        assert page.evaluate("document.documentElement.scrollHeight") < 3_500
+        assert objections(page, axe) == []
+        first = page.locator("[data-question=q3]")
+        lines.nth(3).press("Enter")
+        expect(first.locator(".bittable")).to_be_visible()
+        sent = [first.locator("tbody .bit:not(.stays)").nth(i).inner_text() for i in range(2)]
+        said = [label for label, bit in zip(["yes", "no"], sent, strict=True) if bit == "1"]
+        expect(lines.nth(3)).to_have_text(
+            f"Stays hereyesIs sent{', '.join(said) or 'None of these'}"
+        )
+
+
+def test_what_is_closed_draws_nothing_more(open_page: OpenPage, tmp_path: Path) -> None:
+    """Its reports can be taken back; then no button adds noise that nobody would take."""
+    store = open_store(f"sqlite:///{tmp_path / 'store.db'}")
+    pair = [choice("one", ["yes", "no"]), choice("two", ["yes", "no"])]
+    entry = store.register(Collection.resolve({**WISH, "questions": pair}))
+    with background(Service(store, "survey")) as url:
+        page = open_page(allowed="status of 410")
+        page.goto(f"{url}/answer")
+        page.locator("[data-question=one]").get_by_label("yes").check()
+        page.locator("#go").click()
+        expect(page.locator(".card.drawn")).to_have_count(1)
+        store.close_collection(entry.collection.digest)
+        page.locator("#go").click()
+        expect(page.get_by_role("alert")).to_contain_text("This collection is closed")
+        for _ in range(2):
+            expect(page.locator("#go")).to_have_count(0)
+            expect(page.locator(".card.open")).to_have_count(0)
+            if page.locator("#back-ask").count():
+                page.locator("#back-ask").click()
+                page.locator("#back-yes").click()
+                expect(page.locator("#status")).to_have_text("Your report has been withdrawn.")
+                expect(page.locator("#status")).to_be_focused()
+        expect(page.locator("#back-ask")).to_have_count(0)
 
 
 def test_a_word_of_another_length_is_told_that_nobody_learns_of_it(
@@ -124,9 +294,9 @@ def test_a_hundred_thousand_answers_are_found_by_typing(
     with asked(tmp_path, choice("town", labels)) as url:
         page = open_page()
         page.goto(url)
-        field = page.locator("[data-question=town] input")
+        field = page.get_by_role("searchbox")
         field.fill("number 1234")
-        assert page.locator("#q-town-list option").count() <= 40
+        expect(page.get_by_role("radio")).to_have_count(11)
         assert page.evaluate("document.querySelectorAll('*').length") < 400
         page.locator("#go").click()
         expect(page.locator("#q-town-wrong")).to_have_text("Choose one of the answers in the list.")
@@ -143,7 +313,7 @@ def test_many_bits_are_shown_around_the_answer(open_page: OpenPage, tmp_path: Pa
     with asked(tmp_path, question) as url:
         page = open_page()
         page.goto(url)
-        page.locator("[data-question=town] input").fill("town 100")
+        page.get_by_role("searchbox").fill("town 100")
         page.locator("#go").click()
         rows = page.locator(".bittable tbody tr")
         expect(rows).to_have_count(11)

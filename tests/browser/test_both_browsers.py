@@ -52,7 +52,7 @@ def give_any(tab: Tab, question: str) -> None:
     place = f"[data-question={question}] .control"
     tab.see(place)
     kinds = tab.run(
-        "(css) => [...document.querySelectorAll(`${css} :is(input, select)`)].map((e) => e.type)",
+        "(css) => [...document.querySelectorAll(`${css} input`)].map((e) => e.type)",
         place,
     )
     if "radio" in kinds:
@@ -67,9 +67,6 @@ def give_any(tab: Tab, question: str) -> None:
                 group,
             )
             tab.type(KEYS["Space"] + KEYS["ArrowDown"])
-    elif "select-one" in kinds:
-        tab.run("(css) => document.querySelector(css).focus()", f"{place} select")
-        tab.type(KEYS["ArrowDown"] * 3)
     elif "checkbox" in kinds or "number" in kinds:
         if "checkbox" in kinds:
             tab.click(f"{place} label:has(input[type=checkbox]):nth-of-type(1)")
@@ -124,6 +121,7 @@ def test_what_is_shown_is_what_leaves(people: People, shown: Showcase) -> None:
         give_any(tab, id)
     tab.click("#go")
     tab.see(".card.drawn", count=4)
+    tab.run("() => { for (const each of document.querySelectorAll('.brief')) each.open = true; }")
     drawn = {
         id: [int(bit) for bit in tab.texts(f"[data-question={id}] .bit:not(.stays)")]
         for id in shown.entry.questions
@@ -208,6 +206,37 @@ def test_a_mistake_is_told_at_its_place_on_a_phone(people: People, tmp_path: Pat
         tab.hush()
 
 
+def test_a_slider_is_moved_a_long_list_searched_and_a_line_opened(
+    people: People, tmp_path: Path
+) -> None:
+    """By the keys; nothing is chosen before, and each answer is a line that opens."""
+    walked = {"id": "walked", "kind": "ordered", "low": 0, "high": 60, "bins": 12, "epsilon": 2.0}
+    town = choice("town", [f"town {i}" for i in range(70)], 2.0)
+    with asked(tmp_path, walked, town) as url:
+        tab = people.new()
+        tab.go(url)
+        slider = "[data-question=walked] input[type=range]"
+        tab.see(slider)
+        said = "(css) => document.querySelector(css).getAttribute('aria-valuetext')"
+        assert tab.run(said, slider) == "Choose an answer"
+        assert tab.texts("#go") == ["Answer a question to continue"]
+        tab.run("(css) => document.querySelector(css).focus()", slider)
+        tab.type(KEYS["ArrowDown"])
+        tab.until(f"(css) => ({said})(css) === '20'", slider)
+        tab.fill("[data-question=town] input[type=search]", "n 69")
+        tab.see("[data-question=town] .option", count=1)
+        tab.see("#q-town-hint", "1 answer matches.")
+        tab.type(KEYS["Tab"] + KEYS["Space"])
+        tab.see("#go", "Add noise to my 2 answers")
+        tab.click("#go")
+        tab.see(".card.drawn", count=2)
+        tab.see("[data-question=town] summary", "town 69")
+        tab.see(".report", count=0)
+        tab.click("[data-question=walked] summary", "20")
+        tab.see(".report", count=1)
+        tab.hush()
+
+
 def test_a_browser_that_keeps_nothing_and_a_collector_that_is_away(
     people: People, tmp_path: Path
 ) -> None:
@@ -240,14 +269,14 @@ def test_the_dashboard_keeps_its_width_after_an_update(people: People, shown: Sh
     tab = people.new()
     tab.resize(1920, 1080)
     tab.go(shown.dashboard_url)
-    tab.see("#shares svg")
+    tab.see("#shares .bars")
     before = tab.texts(".figure dd")[0]
     shown.more(400)
     tab.until("(old) => document.querySelector('.figure dd').textContent !== old", before)
-    tab.see("#shares .drawing", count=1)
+    tab.see("#perday .drawing", count=1)
     drawn, room = tab.run(
-        "() => [Number(document.querySelector('#shares svg').getAttribute('width')),"
-        " document.querySelector('#shares').getBoundingClientRect().width]"
+        "() => [Number(document.querySelector('#perday svg').getAttribute('width')),"
+        " document.querySelector('#perday').getBoundingClientRect().width]"
     )
     assert drawn == pytest.approx(room, abs=2)
     assert room < 1000, "the chart is one column of the page"

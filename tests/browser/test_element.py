@@ -150,6 +150,51 @@ def test_what_goes_wrong_is_told_in_the_element(
     assert page.evaluate("window.told") == ["digest", "unreachable"]
 
 
+def test_what_is_closed_draws_nothing_more_in_any_element(
+    open_page: OpenPage, embedded: tuple[str, Store, StoredCollection]
+) -> None:
+    url, store, entry = embedded
+    page = open_page(allowed="status of 410")
+    page.goto(url)
+    home, hours = element(page, "homepage"), element(page, "hours")
+    home.get_by_label("mail").check()
+    home.get_by_role("button", name="Add noise").click()
+    store.close_collection(entry.collection.digest)
+    home.get_by_role("button", name="Send this report").click()
+    expect(home.get_by_role("alert")).to_contain_text("This collection is closed")
+    expect(home.locator("button.primary")).to_have_count(0)
+    expect(hours).to_contain_text("This collection is closed")
+    expect(hours.locator("input, button.primary")).to_have_count(0)
+    home.get_by_role("button", name="Withdraw my report").click()
+    home.get_by_role("button", name="Yes, withdraw it").click()
+    expect(home.get_by_role("status")).to_have_text("Your report has been withdrawn.")
+    expect(home.locator("input, button")).to_have_count(0)
+
+
+def test_an_element_loads_what_its_question_needs_and_says_so_when_it_cannot(
+    open_page: OpenPage, embedded: tuple[str, Store, StoredCollection]
+) -> None:
+    url = embedded[0]
+    page = open_page(allowed="net::ERR_FAILED")
+    asked: list[str] = []
+    page.on("requestfinished", lambda request: asked.append(request.url))
+    page.goto(url)
+    home = element(page, "homepage")
+    expect(home.get_by_label("mail")).to_be_visible()
+    expect(element(page, "hours").locator("input")).to_be_visible()
+    kinds = {each.rpartition("/")[2] for each in asked if "/client/kinds/" in each}
+    assert kinds == {"choice.js", "number.js"}
+    mechanisms = {each.rpartition("/")[2] for each in asked if "/client/mechanisms/" in each}
+    shared = {"grid.js", "labels.js", "one-number.js", "windowed.js"}
+    assert mechanisms == {"randomized-response.js", "window.js", *shared}
+    for file in ("client/kinds/choice.js", "client/mechanisms/randomized-response.js"):
+        page.route(f"**/{file}", lambda route: route.abort())
+        page.reload()
+        expect(home.get_by_role("alert")).to_contain_text("cannot be reached just now")
+        expect(home.locator("input")).to_have_count(0)
+        page.unroute(f"**/{file}")
+
+
 def test_a_page_that_pins_the_modules_takes_no_others(
     open_page: OpenPage, embedded: tuple[str, Store, StoredCollection]
 ) -> None:

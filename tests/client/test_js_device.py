@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +72,7 @@ def test_the_published_life_is_that_of_the_code() -> None:
     assert made == text
 
 
-def lived(life: dict[str, Any]) -> dict[str, Any]:
+def lived(life: dict[str, Any], take: Callable[..., list[Any]] = steps) -> dict[str, Any]:
     """What the client makes of a published life, in the same words."""
     todo: list[dict[str, object]] = [
         {"step": "parse", "contract": contract, "as": name}
@@ -88,7 +88,7 @@ def lived(life: dict[str, Any]) -> dict[str, Any]:
             {"step": "prepare", "of": day["contract"], "answers": day["answers"]},
             {"step": "spent"},
         ]
-    found = steps(*todo, {"step": "asked"}, {"step": "state"})
+    found = take(*todo, {"step": "asked"}, {"step": "state"})
     state, asked = found.pop(), found.pop()
     days, changes = found[len(life["contracts"]) :], iter(asked)
     steps_, rows = [], []

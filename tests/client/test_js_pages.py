@@ -182,7 +182,6 @@ def test_charts_show_the_numbers_of_their_documents() -> None:
     seen = set()
     for id, place, data in charts("every-kind"):
         kind, _, document = QUESTIONS[id]
-        rows = document["histogram" if kind == "ordered" else "estimates"][:20]
         if place == "perday":
             assert [{k: row[k] for k in ("day", "last", "reports")} for row in data[0]] == DAYS
         elif place == "tables":
@@ -195,11 +194,51 @@ def test_charts_show_the_numbers_of_their_documents() -> None:
                 ]
                 assert shown == cells
         else:
-            quantity = {"shares": "frequency", "means": "mean"}[place]
-            ends = "mean_" if place == "means" and kind == "keyvalue" else ""
-            names = {"answer": quantity, "low": f"{ends}low", "high": f"{ends}high"}
-            for shown, row in zip(*data, rows, strict=True):
-                wanted = {name: row[key] for name, key in names.items()}
-                assert shown == {"value": row["value"], **wanted}
+            raise AssertionError(place)
         seen.add((kind, place))
-    assert len(seen) >= 2 * len({kind for kind, _, _ in QUESTIONS.values()}) - 1
+    assert len(seen) >= len({kind for kind, _, _ in QUESTIONS.values()}) + 1
+
+
+def bars(lines: list[str], place: str) -> list[tuple[str, list[float], list[float]]]:
+    """The rows of a chart of bars: name, numbers in print, and places on the track in per cent."""
+    start = next((n for n, line in enumerate(lines) if f'div id="{place}"' in line), None)
+    if start is None or "hidden" in lines[start]:
+        return []
+    deep = len(lines[start]) - len(lines[start].lstrip())
+    inside = itertools.takewhile(lambda line: line[: deep + 1].isspace(), lines[start + 1 :])
+    found: list[tuple[str, list[float], list[float]]] = []
+    for line in map(str.strip, inside):
+        if line.startswith('span class="name"'):
+            found.append((line.partition(': "')[2][:-1], [], []))
+        elif 'class="track' in line:
+            found[-1][2].extend(float(each) for each in re.findall(r": ([\d.]+)%", line))
+        elif line.startswith("strong") or " to " in line:
+            found[-1][1].extend(float(each) for each in re.findall(r"-?\d+(?:\.\d+)?", line))
+    return found
+
+
+@pytest.mark.parametrize("id", QUESTIONS)
+def test_bars_show_the_numbers_of_their_documents(id: str) -> None:
+    """In print to the digits that carry information, and as places between the ends."""
+    kind, ends, document = QUESTIONS[id]
+    name = f'"About {id}?"' if id != "many" else '"many"'
+    (lines, *_) = (
+        result["page"]
+        for result in results("every-kind")
+        if any(f'h1 dir="auto": {name}' in line for line in result["page"])
+    )
+    rows = document["histogram" if kind == "ordered" else "estimates"][:20]
+    wanted = {"number": ["means"], "keyvalue": ["shares", "means"], "joint": []}
+    for place in wanted.get(kind, ["shares"]):
+        first = "mean_" if (place, kind) == ("means", "keyvalue") else ""
+        quantity, scale = ("mean", 1) if place == "means" else ("frequency", 100)
+        keys = (quantity, f"{first}low", f"{first}high")
+        low, high = (
+            (0, max(row["high"] for row in rows)) if place == "shares" and rows else ends or (0, 1)
+        )
+        shown = bars(lines, place)
+        assert [name for name, _, _ in shown] == [row["value"] for row in rows]
+        for (_, numbers, places), row in zip(shown, rows, strict=True):
+            assert numbers == pytest.approx([scale * row[key] for key in keys], rel=0.02, abs=0.51)
+            share = [100 * (row[key] - low) / (high - low) for key in keys]
+            assert places == pytest.approx(share, abs=0.01)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shutil
 from pathlib import Path
 
@@ -36,9 +37,10 @@ def test_every_language_says_everything() -> None:
 def test_the_page_lists_the_files_that_there_are() -> None:
     found = node("words.mjs", given=[str(path) for path in FILES.values()])
     listed = {
-        stem: (found[str(path)]["tag"], found[str(path)]["name"]) for stem, path in FILES.items()
+        stem: {key: found[str(path)][key] for key in ("tag", "name", "title", "lead")}
+        for stem, path in FILES.items()
     }
-    assert languages() == listed
+    assert {stem: dataclasses.asdict(said) for stem, said in languages().items()} == listed
     assert next(iter(languages())) == "en"
     assert {"en", "ja", "zh"} <= set(listed)
 

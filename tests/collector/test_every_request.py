@@ -214,7 +214,8 @@ def analysts(token: str) -> Iterator[Request]:
     windows = "?from=2020-01-01&to=2020-01-02"
     yield Request(f"/v1/estimates/colour{windows}", 409, "no-reports", headers=mine, told=PUBLIC)
     for wrong_query in ("from=x", "from=2020-01-02&to=2020-01-01", "level=2", "rows=x",
-                        "format=pdf", "of=nobody", "method=none"):  # fmt: skip
+                        "format=pdf", "of=nobody", "method=none",
+                        "find=red&format=csv"):  # fmt: skip
         path = f"/v1/estimates/colour?{wrong_query}"
         yield Request(path, 422, "invalid-query", headers=mine, told=PUBLIC)
     kinds = {"csv": "text/csv; charset=utf-8", "parquet": "application/vnd.apache.parquet"}

@@ -13,6 +13,6 @@ const shape = (table) =>
 const found = {};
 for (const path of JSON.parse(readFileSync(0, "utf8"))) {
   const words = (await import(path)).default;
-  found[path] = { name: words.name, tag: words.tag, shape: shape(words), captions: Object.keys(words.captions) };
+  found[path] = { name: words.name, tag: words.tag, title: words.title, lead: words.lead, shape: shape(words), captions: Object.keys(words.captions) };
 }
 console.log(JSON.stringify(found));

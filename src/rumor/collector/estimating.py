@@ -16,6 +16,7 @@ from rumor.kinds import KINDS
 from rumor.mechanisms import Mechanism
 from rumor.mechanisms.summary import Summary
 from rumor.privacy.integrity import co_support
+from rumor.results.selection import RankedRows
 
 if TYPE_CHECKING:
     from rumor.collector.service import EstimateQuery
@@ -45,9 +46,38 @@ def make_estimate(
 
 
 def as_data(result: Any, query: EstimateQuery) -> Mapping[str, Any]:
-    """Return the estimate as plain data, with the number of reports that halves its error."""
+    """Return the estimate as plain data.
+
+    With it come the number of reports that halves its error, and how many values stand out from
+    noise.
+    """
     answer: Mapping[str, Any] = result.to_dict(query.view)
-    return {**answer, "halving": _halving(result)}
+    found = {} if query.find is None else _found(result, query)
+    return {**answer, **found, "halving": _halving(result), **_above_noise(result, query.view)}
+
+
+def _above_noise(result: Any, view: View) -> dict[str, Any]:
+    """Return how many of the values stand out from noise, if the rows are values with shares."""
+    if not isinstance(result, RankedRows):
+        return {}
+    values = result.above_noise(view.for_file(result.LISTING))
+    return {"above_noise": {"values": values, "of": len(result.values)}}
+
+
+def _found(result: Any, query: EstimateQuery) -> dict[str, Any]:
+    """Return the rows of the values whose names contain the text that `query` seeks."""
+    assert query.find is not None
+    if not isinstance(result, RankedRows):
+        raise InputError(
+            f"find needs a question whose answers have names; got it for {query.question!r}"
+        )
+    places = result.containing(query.find)
+    columns = result.cells(places[: query.view.rows], query.view.for_file(result.LISTING))
+    rows = [
+        column.tolist() if isinstance(column, np.ndarray) else column for column in columns.values()
+    ]
+    estimates = [dict(zip(columns, row, strict=True)) for row in zip(*rows, strict=True)]
+    return {"found": len(places), "estimates": estimates}
 
 
 def comparison_data(

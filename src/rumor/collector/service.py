@@ -73,6 +73,8 @@ class EstimateQuery:
     format: str = "json"
     groups: Sequence[str] = ()
     """Groups that the respondents are in, each NAME=GROUP; none for everybody."""
+    find: str | None = None
+    """The text that the values of the rows contain; None for all values."""
 
 
 @dataclass

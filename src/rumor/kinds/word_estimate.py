@@ -76,6 +76,10 @@ class WordEstimate(Estimate):
         there = np.flatnonzero(self.detected)
         return [int(i) for i in there[np.argsort(-self.frequency[there], kind="stable")]]
 
+    @override
+    def above_noise(self, view: View) -> int:
+        return int(self.detected.sum())
+
     def ranking(self, rows: int | None = ROWS_SHOWN) -> list[int]:
         """Return the indices of the detected words, the most frequent first, at most `rows`."""
         return self._order()[:rows]

@@ -44,6 +44,8 @@ from rumor.results.view import ROWS_SHOWN, View
 
 # The part of alpha that is spent on finding the values that could have been among the first.
 _SPENT = 0.05
+# The number of values among which those that stand out from noise are first looked for.
+_FIRST_COUNTED = 100
 # The number of chosen rows to reckon with if none is chosen: one that would be chosen alone.
 _LONE = 0.25
 
@@ -159,3 +161,30 @@ class RankedRows(Tabular):
     def coverage_sentence(self, view: View) -> str:
         """Return which rows the intervals of a view cover, in one sentence."""
         return coverage(view, len(self.values), self._COVERED, self._NAMED)
+
+    def above_noise(self, view: View) -> int | None:
+        """Return how many values stand out from noise: their intervals in `view` lie above 0.
+
+        None if the values have no intervals. Values are taken from the most frequent on, until
+        none of the less frequent half of them stands out.
+        """
+        order = ranked(self.frequency, self.unbiased).tolist()
+        size = _FIRST_COUNTED
+        while True:
+            low = self.cells(order[:size], view)["low"]
+            ends = np.array([np.nan if end is None else end for end in low], dtype=np.float64)
+            if size >= len(order) or not (ends[size // 2 :] > 0).any():
+                return None if np.isnan(ends).all() else int((ends > 0).sum())
+            size *= 2
+
+    def containing(self, text: str) -> list[int]:
+        """Return the indices of the values whose names contain `text`, whatever its case.
+
+        The most frequent comes first.
+        """
+        wanted = text.casefold()
+        return [
+            int(i)
+            for i in ranked(self.frequency, self.unbiased)
+            if wanted in str(self.values[i]).casefold()
+        ]

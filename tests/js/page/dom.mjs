@@ -346,6 +346,9 @@ export class Document extends Parent {
     if (custom) return Object.assign(new custom(), { localName: tag });
     return tag === "input" ? new Input() : tag === "select" ? new Select() : new Element(tag);
   }
+  createElementNS(_, tag) {
+    return this.createElement(tag);
+  }
   /** Elements as a page's HTML has them: tags with attributes, and no text that matters. */
   parse(html) {
     const open = [this.body];

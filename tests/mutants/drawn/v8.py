@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,18 +11,28 @@ from urllib.parse import unquote, urlsplit
 
 import numpy as np
 
+from rumor.collector.http.pages import SCRIPT, answer_script
+
 Report = Mapping[str, Any]
 """One script: its `url`, and its `functions` with `ranges` of offsets and counts."""
 
 
 def lines(reports: Sequence[Report], sources: Path) -> dict[str, set[int]]:
     """Return the lines that ran, by file of `sources`; scripts from elsewhere are left out."""
-    found: dict[str, set[int]] = {}
+    found: dict[str, set[int]] = defaultdict(set)
     for report in reports:
+        if urlsplit(report["url"]).path == f"/assets/{SCRIPT}":
+            script = answer_script()
+            ran = lines_of_script(script.text, report["functions"])
+            for module, before in script.before.items():
+                path = source_of(module, sources)
+                count = path.read_text(encoding="utf-8").count("\n") if path else 0
+                found[str(path)] |= {line - before for line in ran} & set(range(1, count + 1))
+            continue
         path = source_of(report["url"], sources)
         if path is not None:
-            ran = lines_of_script(path.read_text(encoding="utf-8"), report["functions"])
-            found.setdefault(str(path), set()).update(ran)
+            text = path.read_text(encoding="utf-8")
+            found[str(path)] |= lines_of_script(text, report["functions"])
     return {path: ran for path, ran in found.items() if ran}
 
 

@@ -9,7 +9,7 @@
  */
 
 import { BrowserStore, Respondent, RumorError, fetchContract } from "./rumor.js";
-import { DETAILED, control, errorSentence, loadControls, mistakeIn, showMistake } from "./view/controls.js";
+import { control, loadControls, mistakeIn, problemView, showMistake } from "./view/controls.js";
 import { h } from "./view/dom.js";
 import { formatNumber, fullSentence, noteDrawn, oddsView, reportsView, takesMore, updateCard } from "./view/report.js";
 import { styled } from "./view/style.js";
@@ -41,6 +41,7 @@ h2, h3, p { margin: 0; }
 .soft { color: var(--soft); font-size: 0.9em; }
 .notice, .status { margin-top: 0.8rem; }
 .notice { color: var(--warn); }
+.info { border-radius: 0.6rem; padding: 0.6rem 0.8rem; }
 .action { margin-top: 1.1rem; display: grid; gap: 0.5rem; justify-items: start; }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 .title:focus-visible, .status:focus-visible { outline-color: transparent; }
@@ -56,8 +57,9 @@ input:where([type="radio"], [type="checkbox"]) { accent-color: var(--accent); wi
 // What one element draws, sends or withdraws is in the ledger of all; another tab's is looked for when this one is seen again.
 const CHANGES = ["rumor-drawn", "rumor-sent", "rumor-withdrawn", "rumor-problem", "visibilitychange"];
 
-// Elements of one collection share its contract.
+// Elements of one collection share its contract. Of a closed one, no noise is drawn and nothing is sent any more.
 const contracts = new Map();
+const closed = new Set();
 
 function contractOf(collector, digest) {
   const key = JSON.stringify([collector, digest]);
@@ -144,7 +146,7 @@ export class RumorQuestion extends HTMLElement {
     const assignment = await person.assignment(contract);
     const standing = (this.#known.standing = await person.budget(contract));
     this.#known.withdrawable = await person.withdrawable(contract.series);
-    updateCard(card, contract, await person.spending(), await person.pending(contract), assignment.open && assignment.questions.includes(card.question.id), standing);
+    updateCard(card, contract, await person.spending(), await person.pending(contract), assignment.open && assignment.questions.includes(card.question.id) && !closed.has(contract.digest), standing);
   }
 
   #lookAgain = async (event) => {
@@ -164,12 +166,12 @@ export class RumorQuestion extends HTMLElement {
   }
 
   #render(status = null) {
-    const { words, card, notices } = this.#known;
+    const { words, contract, card, notices } = this.#known;
     const { question, state } = card;
     const title = h("h2", { class: "title", part: "title", id: "title", tabindex: "-1", dir: "auto" }, question.text || question.id);
     const said = h("p", { class: "status", part: "status", role: "status", tabindex: "-1" }, status);
     const place = h("div", { class: "action", part: "action" });
-    const body = { open: () => this.#asking(place), drawn: () => this.#drawn(place), sent: () => this.#sent(place), full: () => h("p", { class: "soft" }, fullSentence(card, words, this.#known.withdrawable)), away: () => null }[state]();
+    const body = { open: () => this.#asking(place), drawn: () => this.#drawn(place), sent: () => this.#sent(place), full: () => h("p", { class: "soft" }, fullSentence(card, words, this.#known.withdrawable)), away: () => (closed.has(contract.digest) ? h("p", { class: "soft" }, words.closed) : null) }[state]();
     this.#put(words, title, state === "full" ? null : notices, body, h("div", { role: "alert" }), said, place, this.#spent());
   }
 
@@ -206,19 +208,19 @@ export class RumorQuestion extends HTMLElement {
   }
 
   #drawn(place) {
-    const { words, card } = this.#known;
-    place.append(h("p", { class: "soft" }, words.sendHint), h("button", { type: "button", class: "primary", part: "button", onclick: () => this.#send() }, words.send(1)));
+    const { words, contract, card } = this.#known;
+    if (!closed.has(contract.digest)) place.append(h("p", { class: "soft" }, words.sendHint), h("button", { type: "button", class: "primary", part: "button", onclick: () => this.#send() }, words.send(1)));
     return reportsView(card, words);
   }
 
   #sent(place) {
-    const { words, card } = this.#known;
+    const { words, contract, card } = this.#known;
     const again = () => {
       Object.assign(card, { state: "open", value: undefined, mine: undefined, envelopes: [] });
       this.#render();
       this.#focus(".title");
     };
-    if (takesMore(card)) place.append(h("button", { type: "button", class: "quiet", onclick: again }, words.again));
+    if (takesMore(card) && !closed.has(contract.digest)) place.append(h("button", { type: "button", class: "quiet", onclick: again }, words.again));
     return reportsView(card, words);
   }
 
@@ -248,6 +250,7 @@ export class RumorQuestion extends HTMLElement {
     const { words, contract, person, card } = this.#known;
     await this.#once(async () => {
       const outcome = await person.send(this.#collector, contract, { invitation: this.invitation, question: card.question.id });
+      if (outcome.refusal === "closed") closed.add(contract.digest);
       if (outcome.refusal) throw Object.assign(new RumorError("refused", outcome.problem), { type: outcome.refusal });
       if (outcome.pending) throw new RumorError("unreachable", outcome.problem);
       // The dropped report may be an earlier one; the report drawn now can still have arrived.
@@ -306,12 +309,8 @@ export class RumorQuestion extends HTMLElement {
 
   /** Show an error, in the element's language if it has a sentence for it. */
   #complain(problem, words, retry) {
-    // An unknown error's message may contain an answer, so only the stack is logged.
-    if (!(problem instanceof RumorError)) console.error(problem?.name, String(problem?.stack).match(/^\s+at .*$/gm)?.join("\n"));
     const waits = problem.code === "unreachable" && this.#known?.card.state === "drawn" ? words.waiting : undefined;
-    const own = waits ?? errorSentence(problem, words);
-    const known = problem instanceof RumorError ? problem.message : null;
-    const notice = h("div", { class: "notice", part: "problem" }, h("p", {}, own ?? words.errors.other), (!own || DETAILED.includes(problem.code)) && known ? h("p", { lang: "en" }, known) : null);
+    const notice = h("div", { class: "notice", part: "problem" }, problemView(problem, words, waits));
     if (problem.code === "unreachable" && retry) notice.append(h("button", { type: "button", onclick: retry }, words.retry));
     const place = this.#root.querySelector("div[role=alert]");
     if (this.#known && place) place.replaceChildren(notice);

@@ -1,9 +1,6 @@
 /** The error class of the client; messages name the problem, the rule and the value given. */
 
-/**
- * An error with a stated rule. The message is one sentence; `code` is for programs:
- * "insecure", "contract", "digest", "closed", "answer", "limit", "state", "unreachable" and others (rumor.d.ts).
- */
+/** An error with a stated rule. The message is one sentence; `code` is for programs (rumor.d.ts). */
 export class RumorError extends Error {
   constructor(code, message) {
     super(message);

@@ -50,7 +50,8 @@ export class Draws {
       // A statement of its own, since it may replace the words.
       const at = this.#next();
       const product = this.#words.getBigUint64(at, true) * factor;
-      if (BigInt.asUintN(64, product) >= reject) return Number(product >> 64n);
+      // Truncated: sets in QuickJS of 2021 tell numbers that were a BigInt from equal ones.
+      if (BigInt.asUintN(64, product) >= reject) return Math.trunc(Number(product >> 64n));
     }
   }
 

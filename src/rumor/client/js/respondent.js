@@ -206,7 +206,8 @@ export class Respondent {
         row.series === contract.series && ours.includes(row.scope ?? row.series) && (!question || row.question === question));
     });
     const now = () => this.#today().getTime();
-    for (let group of groupRows(await waiting())) {
+    const groups = groupRows(await waiting());
+    for (let group of groups) {
       // Reports whose turn is over are dropped even while offline.
       if (away && !(group[0].expires * 3.6e6 <= now())) continue;
       while (group.length) {
@@ -222,7 +223,7 @@ export class Respondent {
         } catch (problem) {
           if (!(problem instanceof RumorError)) throw problem;
           if (problem.code === "over") {
-            // The turn is over: drop the report, and say so once at the end.
+            // Drop the report, and say so once at the end.
             outcome.dropped += group.length;
             over = problem.message;
             await this.#forget(group);
@@ -332,7 +333,7 @@ function groupRows(rows) {
   const found = new Map();
   for (const row of [...rows].sort((a, b) => (a.id < b.id ? -1 : 1))) {
     const name = `${row.contract} ${row.question} ${row.stratum ?? ""}`;
-    // A report with a token or to a relay needs a request of its own.
+    // A report with a token or to a relay needs its own request.
     const together = row.token || row.relay ? null : found.get(name)?.slice(-1)[0];
     const most = Math.max(1, Math.min(MOST_RECORDS, Math.floor(MOST_BYTES / (16 + row.report.length / 2))));
     if (together && together.length < most) together.push(row);

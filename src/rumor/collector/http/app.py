@@ -260,7 +260,7 @@ class _Routes:
 
 
 _VIEW_KEYS = ("level", "of", "simultaneous", "rows", "order", "looks")
-_QUERY_KEYS = ("collection", "method", *_VIEW_KEYS, "from", "to", "group", "format")
+_QUERY_KEYS = ("collection", "method", *_VIEW_KEYS, "from", "to", "group", "find", "format")
 _FORMATS = {
     "json": "application/json",
     "csv": "text/csv; charset=utf-8",
@@ -291,6 +291,8 @@ def _query(question: str, given: QueryParams) -> EstimateQuery:
             "invalid-query",
             f"format must be one of {', '.join(_FORMATS)}; got {format_value(format)}",
         )
+    if "find" in given and format != "json":
+        raise Problem("invalid-query", f"find needs the format json; got {format}")
     first, last = _day(given, "from"), _day(given, "to")
     if first is not None and last is not None and first > last:
         raise Problem("invalid-query", f"from must not be after to; got {first} and {last}")
@@ -302,6 +304,7 @@ def _query(question: str, given: QueryParams) -> EstimateQuery:
         (first, last),
         format,
         given.getlist("group"),
+        given.get("find"),
     )
 
 

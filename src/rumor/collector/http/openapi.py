@@ -227,6 +227,7 @@ def _estimates() -> dict[str, Any]:
         "from": {**text, "format": "date"},
         "to": {**text, "format": "date"},
         "group": {"type": "array", "items": _IN_GROUP},
+        "find": {**text, "description": "Only values whose names contain this text."},
         "format": {"enum": ["json", "csv", "parquet", "png", "svg"], "default": "json"},
     }
     path = _path("question")

@@ -1,8 +1,8 @@
 """The pages: people answer at /answer, analysts look at /; and the files these are made of.
 
 Everything is a static file of the package, kept in memory with its compressed twin and named
-by an ETag, so that a browser asks again and mostly hears "not modified". The one file that is
-made is Vega's script, when the first analyst comes.
+by an ETag, so that a browser asks again and mostly hears "not modified". Two files are made when
+somebody first asks for them: the script of the answer page, and Vega's.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import gzip
 import hashlib
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import msgspec
@@ -26,15 +26,15 @@ from rumor.client.modules import FOLDER as CLIENT
 from rumor.client.modules import integrity
 from rumor.collector.chart_rendering import bundle
 from rumor.collector.http.headers import DASHBOARD_POLICY, answer_policy, takes_gzip
+from rumor.collector.http.page_script import PageScript, page_script
 from rumor.collector.http.problems import Problem
 from rumor.collector.metrics import Metrics
 from rumor.core.errors import format_value
 
 WEB = Path(rumor.collector.__file__).parent / "web"
 WORDS = CLIENT / "view" / "words"
-_SAID = ("tag", "name")
 
-VEGA, HASHES = "vega.js", "integrity.json"
+VEGA, SCRIPT, HASHES = "vega.js", "answer.bundle.js", "integrity.json"
 _TYPES = {
     ".html": "text/html; charset=utf-8",
     ".css": "text/css; charset=utf-8",
@@ -86,26 +86,70 @@ def _files(folder: Path) -> Mapping[str, Path]:
     }
 
 
+@dataclass(frozen=True)
+class Language:
+    """A language of the answer page: its tag, its own name, and the page's title and first text."""
+
+    tag: str
+    name: str
+    title: str
+    lead: str
+
+
 @functools.cache
-def languages() -> Mapping[str, tuple[str, str]]:
-    """Return the languages of the answer page, English first: tag and own name of each."""
+def languages() -> Mapping[str, Language]:
+    """Return the languages of the answer page, English first."""
     found = {}
     for path in sorted(WORDS.glob("*.js"), key=lambda path: (path.stem != "en", path.stem)):
         text = path.read_text(encoding="utf-8")
-        said = [re.search(rf'^  {key}: "([^"<&]+)",$', text, re.MULTILINE) for key in _SAID]
-        found[path.stem] = (str(said[0] and said[0][1]), str(said[1] and said[1][1]))
+        said = {
+            key: re.search(rf'^  {key}: "([^"<&]+)",$', text, re.MULTILINE)
+            for key in (field.name for field in fields(Language))
+        }
+        found[path.stem] = Language(**{key: str(each and each[1]) for key, each in said.items()})
     return found
 
 
+def _language(request: Request) -> str:
+    """Return the language that a browser asks for: by the address, or by its order of languages."""
+    accepted = request.headers.get("accept-language", "").split(",")
+    wanted = [tag.strip()[:2].lower() for tag in (request.query_params.get("lang", ""), *accepted)]
+    return next((stem for stem in wanted if stem in languages()), "en")
+
+
 @functools.cache
-def _answer_page() -> Asset:
-    """Return the page of the people who are asked, with a link for each language."""
+def _answer_page(stem: str) -> Asset:
+    """Return the page of the people who are asked, with its first text in the language `stem`.
+
+    The page has a link for each language, and loads its texts and its script at once.
+    """
     links = "".join(
-        f'\n<a href="?lang={stem}" hreflang="{stem}" lang="{tag}">{name}</a>'
-        for stem, (tag, name) in languages().items()
+        f'\n<a href="?lang={each}" hreflang="{each}" lang="{said.tag}">{said.name}</a>'
+        for each, said in languages().items()
     )
+    own = languages()[stem]
     text = (WEB / "answer.html").read_text(encoding="utf-8")
-    return Asset.of(text.replace("></nav>", f">{links}\n</nav>").encode(), ".html")
+    for old, new in (
+        ('<html lang="en">', f'<html lang="{own.tag}">'),
+        (languages()["en"].title, own.title),
+        ('id="lead"></p>', f'id="lead">{own.lead}</p>'),
+        ("></nav>", f">{links}\n</nav>"),
+        ("</head>", f'<link rel="modulepreload" href="/client/view/words/{stem}.js">\n</head>'),
+    ):
+        text = text.replace(old, new)
+    return Asset.of(text.encode(), ".html")
+
+
+@functools.cache
+def answer_script() -> PageScript:
+    """Return the script of the answer page, with all modules that it may need."""
+    return page_script("/assets/answer.js", {"/assets/": WEB, "/client/": CLIENT})
+
+
+@functools.cache
+def _answer_script() -> Asset:
+    """Return the script of the answer page as a file."""
+    return Asset.of(answer_script().text.encode(), ".js")
 
 
 @functools.cache
@@ -134,20 +178,24 @@ class Pages:
 
     async def dashboard(self, request: Request) -> Response:
         """Return the page of the analysts; it shows nothing without a token."""
-        return self._said(request, self._asset(WEB / "dashboard.html"), DASHBOARD_POLICY)
+        page = self._asset(WEB / "dashboard.html")
+        return self._count(page.response(request, {"Content-Security-Policy": DASHBOARD_POLICY}))
 
     async def answer(self, request: Request) -> Response:
         """Return the page of the people who are asked."""
-        policy = answer_policy(*await self._reached())
-        return self._said(request, _answer_page(), policy)
-
-    def _said(self, request: Request, page: Asset, policy: str) -> Response:
-        return self._count(page.response(request, {"Content-Security-Policy": policy}))
+        headers = {
+            "Content-Security-Policy": answer_policy(*await self._reached()),
+            "Vary": "Accept-Encoding, Accept-Language",
+        }
+        return self._count(_answer_page(_language(request)).response(request, headers))
 
     async def assets(self, request: Request) -> Response:
         """Return styles and scripts of the pages."""
         name = request.path_params["name"]
-        asset = await self._made() if name == VEGA else self._file(WEB, name)
+        if name == VEGA:
+            asset = await self._made()
+        else:
+            asset = _answer_script() if name == SCRIPT else self._file(WEB, name)
         return self._count(asset.response(request, {}))
 
     async def client(self, request: Request) -> Response:

@@ -1,10 +1,10 @@
 /** The page's state in its address, so that a link can be shared. The token is never in it. */
 
-const KEYS = ["collection", "question", "from", "to", "looks"];
+const KEYS = ["collection", "view", "question", "from", "to", "against", "looks"];
 
 /**
- * Return the address's collection (a digest), question, first day, last day and looks, each null where absent, and its groups,
- * each NAME=GROUP.
+ * Return the address's collection (a digest), view ("all" questions), question, first day, last day, whether they are compared
+ * with the days before, and looks, each null where absent, and its groups, each NAME=GROUP.
  */
 export function place() {
   const said = new URLSearchParams(location.hash.slice(1));

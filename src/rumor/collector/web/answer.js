@@ -5,14 +5,14 @@
 
 import { BrowserStore, Respondent, RumorError, fetchContract } from "/client/rumor.js";
 import { byId, h } from "/client/view/dom.js";
-import { DETAILED, control, errorSentence, loadControls, mistakeIn, showMistake } from "/client/view/controls.js";
+import { control, loadControls, mistakeIn, problemView, showMistake } from "/client/view/controls.js";
 import { formatNumber, formatPercent, fullSentence, noteDrawn, oddsView, posteriorBound, reportsView, takesMore, updateCard } from "/client/view/report.js";
 import { styled } from "/client/view/style.js";
 
 /** The page's state. A card is "open", "drawn", "sent", "full" or, where another day is assigned, "away". */
 const page = {
   words: null, lang: "en", contract: null, person: null, invitation: "", cards: new Map(), older: 0, busy: false, say: null,
-  refusal: null, steps: null, asking: false, assignment: null, notices: null, withdrawable: 0, groups: {},
+  refusal: null, steps: null, asking: false, assignment: null, notices: null, withdrawable: 0, groups: {}, closed: false,
 };
 
 const number = (value, digits) => formatNumber(page.words, value, digits);
@@ -53,36 +53,28 @@ function announce(name, ...values) {
 }
 
 function complain(problem) {
-  const { words } = page;
-  const known = problem instanceof RumorError;
-  // An unknown error's message may contain an answer, so only the stack is logged.
-  if (!known) console.error(problem?.name, String(problem?.stack).match(/^\s+at .*$/gm)?.join("\n"));
-  const own = known ? errorSentence(problem, words) : null;
-  const detailed = !problem.type && !problem.reason && [...DETAILED, "invitation", "revision"].includes(problem.code);
-  const detail = known && (!own || detailed) ? problem.message : null;
-  byId("problem").replaceChildren(
-    h("div", { class: "notice" },
-      own || page.lang !== "en" || !detail ? h("p", {}, own ?? words.errors.other) : null,
-      detail && h("p", { lang: "en" }, detail[0].toUpperCase() + detail.slice(1) + ".")),
-  );
+  byId("problem").replaceChildren(h("div", { class: "notice" }, problemView(problem, page.words)));
 }
 
 const calm = () => byId("problem").replaceChildren();
 
 // The cards
 
+/** Read what this device keeps; what is shown is made of it. */
 async function takeStock() {
-  const spending = await page.person.spending();
-  const pending = await page.person.pending(page.contract);
-  page.older = (await page.person.pending()).length - pending.length;
+  const { person, contract } = page;
+  page.withdrawable = await person.withdrawable(contract?.series);
+  if (!contract) return;
+  page.spending = await person.spending();
+  const pending = await person.pending(contract);
+  page.older = (await person.pending()).length - pending.length;
   // The assignment is drawn and stored before anything is shown.
-  page.assignment = await page.person.assignment(page.contract);
-  const standing = await page.person.budget(page.contract);
-  page.withdrawable = await page.person.withdrawable(page.contract.series);
-  const mine = page.contract.questions.filter(({ id }) => page.assignment.questions.includes(id));
+  page.assignment = await person.assignment(contract);
+  page.standing = await person.budget(contract);
+  const mine = contract.questions.filter(({ id }) => page.assignment.questions.includes(id));
   for (const question of mine) {
     const card = page.cards.get(question.id) ?? { question, value: undefined, state: "open", envelopes: [] };
-    updateCard(card, page.contract, spending, pending, page.assignment.open, standing);
+    updateCard(card, contract, page.spending, pending, page.assignment.open && !page.closed, page.standing);
     page.cards.set(question.id, card);
   }
 }
@@ -91,8 +83,9 @@ const open = () => [...page.cards.values()].filter((card) => card.state === "ope
 const answered = () => open().filter((card) => card.value !== undefined);
 const drawn = () => [...page.cards.values()].filter((card) => card.state === "drawn");
 
-async function render() {
+function render() {
   const { words, contract } = page;
+  if (!page.assignment) return renderBack(); // reports can be withdrawn even if no question can be asked
   byId("name").textContent = contract.name;
   byId("invitation").replaceChildren(...invitationView());
   byId("cards").replaceChildren(...(page.notices?.noticesView(contract, contract.linked, page.assignment, words, page.lang, page.groups, open().length > 0) ?? []), ...[...page.cards.values()].map(cardView));
@@ -103,8 +96,8 @@ async function render() {
   page.steps?.arrange();
   renderAction();
   if (page.say) announce(page.say[0], ...page.say[1]);
-  await renderSpent();
-  await renderBack();
+  renderSpent();
+  renderBack();
 }
 
 /** Show the field for the invitation, if the collection needs one; the address may have filled it. */
@@ -151,9 +144,9 @@ function body(card, title) {
     return [oddsView(card.question, words, card === open()[0]), control(card, title, words, () => (tried.replaceChildren(), renderAction())), button, tried];
   }
   return [
-    reportsView(card, words),
+    reportsView(card, words, [...page.cards.values()].filter(({ envelopes }) => envelopes.length).length > 1),
     card.state === "sent" && h("p", { class: "done" }, words.sent),
-    card.state === "sent" && takesMore(card)
+    card.state === "sent" && takesMore(card) && !page.closed
       ? h("button", { type: "button", class: "quiet", onclick: () => answerAgain(card) }, words.again)
       : null,
   ];
@@ -189,7 +182,8 @@ function renderAction() {
     byId("hint").textContent = [...page.cards.values()].some(({ state }) => state === "sent") ? words.thanks : "";
     return;
   }
-  if (page.refusal === "closed" && waiting) {
+  // What is closed takes no report, so none is sent, and no noise is drawn and spent.
+  if (page.closed) {
     byId("action").replaceChildren();
     byId("hint").textContent = "";
     return;
@@ -241,6 +235,7 @@ async function send() {
   await busily(async () => {
     const outcome = await page.person.send("", page.contract, { invitation: page.invitation });
     page.refusal = outcome.refusal;
+    page.closed ||= outcome.refusal === "closed";
     // If another report of a card is pending, takeStock sets the card's state again.
     for (const card of cards) if (outcome.arrived.includes(card.question.id)) card.state = "sent";
     if (outcome.refusal) throw Object.assign(new RumorError("refused", outcome.problem), { type: outcome.refusal });
@@ -254,7 +249,7 @@ async function send() {
     if (over) complain(over);
   });
   // On success the button is gone, so the status line takes the focus.
-  byId("status").textContent ? byId("status").focus() : (byId("retry") ?? byId("go"))?.focus();
+  byId("status").textContent ? byId("status").focus() : (byId("retry") ?? byId("go") ?? byId("title")).focus();
   showProblem();
 }
 
@@ -274,24 +269,24 @@ async function busily(work) {
   } catch (problem) {
     announce(null);
     // If takeStock fails too, the first problem is shown.
-    if (page.contract) await takeStock().catch(() => {});
+    await takeStock().catch(() => {});
     if (problem.code === "unreachable") byId("problem").replaceChildren(h("div", { class: "notice" }, h("p", {}, page.words.waiting), retry(send)));
     // A refused answer is shown at its question.
     else if (problem.code === "answer" && page.cards.has(problem.question)) page.wrong = problem.question;
     else complain(problem);
   } finally {
     page.busy = false;
-    await (page.contract ? render() : renderBack());
+    render();
   }
 }
 
-async function renderSpent() {
+function renderSpent() {
   const { words } = page;
   const { series } = page.contract;
-  const all = await page.person.spending();
+  const all = page.spending;
   const rows = all.filter((row) => row.series === series);
   const others = all.filter((row) => row.series !== series).reduce((sum, row) => sum + row.epsilon, 0);
-  const { spent, ceiling } = await page.person.budget(page.contract);
+  const { spent, ceiling } = page.standing;
   // The total privacy loss is shown before any noise is drawn.
   byId("cost").textContent = open().length ? words.costAll(percent(posteriorBound(ceiling)), number(ceiling, 4), page.contract.questions.length) : "";
   const meter = h("div", { class: "meter", "aria-hidden": "true" }, h("span"));
@@ -313,17 +308,16 @@ async function renderSpent() {
 // Withdrawal
 
 /** Show the button that withdraws reports; it asks for confirmation, since a withdrawal is final. */
-async function renderBack() {
-  const { words } = page;
-  const count = (page.withdrawable = await page.person.withdrawable(page.contract?.series));
+function renderBack() {
+  const { words, withdrawable: count } = page;
   if (!count) {
     byId("back").replaceChildren();
     return;
   }
   const button = (id, label, kind, onclick) => h("button", { type: "button", id, class: kind, onclick, disabled: page.busy }, label);
-  const ask = async (asking) => {
+  const ask = (asking) => {
     page.asking = asking;
-    await renderBack();
+    renderBack();
     byId(asking ? "back-no" : "back-ask").focus();
   };
   byId("back").replaceChildren(...h("div", {},
@@ -341,12 +335,14 @@ async function takeBack() {
     reopen();
     page.asking = false;
     page.refusal = null;
-    if (page.contract) await takeStock();
+    await takeStock();
     if (outcome.left && outcome.refusal) throw Object.assign(new RumorError("refused", outcome.problem), { type: outcome.refusal });
     if (outcome.left) throw new RumorError("away", outcome.problem);
     announce("withdrawn", outcome.withdrawn + outcome.absent);
   });
-  byId("status").scrollIntoView({ block: "nearest" });
+  // The pressed button is gone: focus the sentence, or the button that asks again.
+  (byId("status").textContent ? byId("status") : byId("back-ask") ?? byId("title")).focus();
+  showProblem();
 }
 
 /** Forget reports that were taken back. */
@@ -361,7 +357,7 @@ async function lookAgain() {
   const before = seen();
   if (page.withdrawable && !(await page.person.withdrawable(page.contract.series))) reopen();
   await takeStock();
-  if (seen() !== before) await render();
+  if (seen() !== before) render();
 }
 
 async function loadSteps() {
@@ -385,16 +381,16 @@ async function start() {
     await takeStock();
     await loadSteps();
     announce(null);
-    await render();
+    render();
     narrow.addEventListener("change", async () => {
       await loadSteps();
-      await render();
+      render();
     });
   } catch (problem) {
     announce(null);
     complain(problem);
-    // Reports can be withdrawn even if the collection cannot be answered.
-    if (page.person) await renderBack();
+    await takeStock().catch(() => {});
+    render();
     if (problem.code === "unreachable") byId("problem").firstChild.append(retry(() => location.reload()));
   }
   byId("languages").addEventListener("click", async (event) => {
@@ -404,13 +400,12 @@ async function start() {
     history.replaceState(history.state, "", link.href);
     calm();
     await speak(link.hreflang);
-    if (page.cards.size) await render();
-    else if (page.person) await renderBack();
+    render();
   });
   document.addEventListener("visibilitychange", lookAgain);
   addEventListener("beforeunload", (event) => answered().length && event.preventDefault());
   // Reports that were on their way when the network went away go out when it is back.
-  addEventListener("online", () => page.cards.size && document.querySelector("#problem .notice") && drawn().length && send());
+  addEventListener("online", () => page.cards.size && document.querySelector("#problem .notice") && drawn().length && !page.closed && send());
 }
 
 styled(document);

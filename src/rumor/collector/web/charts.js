@@ -1,7 +1,6 @@
 /** The charts: Vega-Lite specifications in the page's colours, drawn without eval. */
 
-const ROWS = 20;
-const STEP = 30;
+import { printable } from "./bars.js";
 
 let loading = null;
 
@@ -36,12 +35,17 @@ function config() {
 }
 
 /**
- * Draw a specification in an element, after whatever is being drawn there. The new picture takes
- * the old one's place only when it is whole; an element that is gone meanwhile gets none.
+ * Draw a specification in an element, after whatever is being drawn there; `label` says what it shows. The new picture takes
+ * the old one's place only when it is whole; an element that is gone meanwhile gets none. Rows of figures are put there as
+ * they are: they are text.
  * @param {HTMLElement} element
  * @param {object} spec
+ * @param {string} label
  */
-export function draw(element, spec) {
+export function draw(element, spec, label) {
+  if (spec instanceof HTMLElement) return element.replaceChildren(spec);
+  element.setAttribute("role", "img");
+  element.setAttribute("aria-label", label);
   element.turn = (element.turn ?? vega()).then(() => element.isConnected && drawn(element, spec));
   return element.turn;
 }
@@ -60,67 +64,13 @@ async function drawn(element, spec) {
   element.finish = () => made.finalize();
 }
 
-// Texts that turn others around, and names that every object has: a chart keeps its values by name.
-const TURNS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+// Names that every object has: a chart keeps its values by name.
 const named = (value) => {
-  const text = String(value).replace(TURNS, "");
+  const text = printable(value);
   return text in {} ? `\u2060${text}` : text;
 };
 
 const whole = { width: "container", autosize: { type: "fit-x", contains: "padding", resize: true } };
-
-function rowsOf(estimates, quantity) {
-  const prefix = quantity === "mean" ? "mean_" : "";
-  return estimates
-    .slice(0, ROWS)
-    .map((row) => ({ value: named(row.value), answer: row[quantity], low: row[`${prefix}low`], high: row[`${prefix}high`] }));
-}
-
-const byValue = (rows) => ({
-  field: "value", type: "nominal", sort: rows.map((row) => row.value), title: null,
-  axis: { labelLimit: Math.min(220, Math.max(90, window.innerWidth / 3.2)) },
-});
-
-const tooltip = (format, title) => [
-  { field: "value", title: "answer" },
-  { field: "answer", type: "quantitative", format, title },
-  { field: "low", type: "quantitative", format, title: "from" },
-  { field: "high", type: "quantitative", format, title: "to" },
-];
-
-/** Shares as bars, each with its interval. */
-export function shares(estimates) {
-  const rows = rowsOf(estimates, "frequency");
-  const x = (field) => ({ field, type: "quantitative", axis: { format: "%", tickCount: 5 }, title: "share of people" });
-  return {
-    ...whole,
-    height: STEP * rows.length,
-    data: { values: rows },
-    encoding: { y: byValue(rows), tooltip: tooltip(".2%", "share") },
-    layer: [
-      { mark: { type: "bar", color: colour("--bar"), height: { band: 0.62 }, cornerRadiusEnd: 3 }, encoding: { x: x("answer") } },
-      { mark: { type: "rule", color: colour("--accent"), strokeWidth: 2 }, encoding: { x: x("low"), x2: { field: "high" } } },
-      { mark: { type: "tick", color: colour("--accent"), thickness: 2, size: 10 }, encoding: { x: x("low") } },
-      { mark: { type: "tick", color: colour("--accent"), thickness: 2, size: 10 }, encoding: { x: x("high") } },
-    ],
-  };
-}
-
-/** Means as points on the whole range, each with its interval. */
-export function means(estimates, range, title) {
-  const rows = rowsOf(estimates.map((row) => ({ frequency: 0, mean_low: row.low, mean_high: row.high, ...row })), "mean");
-  const x = (field) => ({ field, type: "quantitative", scale: { domain: range, nice: false }, axis: { tickCount: 6, grid: true }, title });
-  return {
-    ...whole,
-    height: STEP * rows.length,
-    data: { values: rows },
-    encoding: { y: rows.length > 1 ? byValue(rows) : { ...byValue(rows), axis: null }, tooltip: tooltip(".4~g", "mean") },
-    layer: [
-      { mark: { type: "rule", color: colour("--accent"), strokeWidth: 2 }, encoding: { x: x("low"), x2: { field: "high" } } },
-      { mark: { type: "point", color: colour("--accent"), filled: true, size: 70, opacity: 1 }, encoding: { x: x("answer") } },
-    ],
-  };
-}
 
 /** Tables of two answers as heat maps, one below the other: each cell with its share, and its interval at hand. */
 export function tables(found) {
@@ -149,12 +99,15 @@ export function tables(found) {
   return maps.length === 1 ? { ...whole, ...maps[0] } : { vconcat: maps.map((map) => ({ width: 360, ...map })) };
 }
 
+// Colours of lines that light and dark pages bear, and that everyone can tell apart.
+const LINES = ["#3b82c4", "#d9480f", "#2f9e44", "#8f5fc7", "#a68423", "#0b8a9c"];
+
 /** How values moved: a smoothed line each, with its band; days past retention stand at the first of several. */
-export function moved(given, isShare) {
-  const rows = given.map((row) => ({ ...row, first: row.period.slice(0, 10) }));
+export function moved(given, isShare, width) {
+  const rows = given.map((row) => ({ ...row, value: named(row.value), first: row.period.slice(0, 10) }));
   const axis = { tickCount: 5, grid: true, ...(isShare ? { format: "%" } : {}) };
   const number = (field, title) => ({ field, type: "quantitative", format: isShare ? ".2%" : ".4~g", title });
-  const color = { field: "value", type: "nominal", title: null, sort: null, legend: { orient: "top", labelColor: colour("--ink"), columns: 3 } };
+  const color = { field: "value", type: "nominal", title: null, sort: null, scale: { range: LINES }, legend: { orient: "top", labelColor: colour("--ink"), labelFontSize: 12, symbolType: "stroke", symbolOpacity: 1, symbolStrokeWidth: 3, columns: Math.max(1, Math.floor(width / 200)), labelLimit: Math.min(width - 40, 300) } };
   const y = (field) => ({ field, type: "quantitative", title: null, axis, scale: { zero: false } });
   return {
     ...whole,
@@ -168,25 +121,6 @@ export function moved(given, isShare) {
     layer: [
       { mark: { type: "area", opacity: 0.15 }, encoding: { y: y("low"), y2: { field: "high" } } },
       { mark: { type: "line", strokeWidth: 2 }, encoding: { y: y("line") } },
-    ],
-  };
-}
-
-/** Differences as points around zero, each with its interval. */
-export function differences(estimates) {
-  const isShare = ["share", "up to"].includes(estimates[0].quantity);
-  const rows = estimates.filter(({ quantity }) => quantity === estimates[0].quantity).slice(0, ROWS)
-    .map((row) => ({ value: named(row.value), answer: row.difference, low: row.low, high: row.high }));
-  const x = (field) => ({ field, type: "quantitative", axis: { tickCount: 5, grid: true, ...(isShare ? { format: "+%" } : {}) }, title: "second less first" });
-  return {
-    ...whole,
-    height: STEP * rows.length,
-    data: { values: rows },
-    encoding: { y: byValue(rows), tooltip: tooltip(isShare ? "+.2%" : "+.4~g", "difference") },
-    layer: [
-      { mark: { type: "rule", color: colour("--soft"), strokeDash: [3, 3] }, encoding: { x: { datum: 0 }, y: null } },
-      { mark: { type: "rule", color: colour("--accent"), strokeWidth: 2 }, encoding: { x: x("low"), x2: { field: "high" } } },
-      { mark: { type: "point", color: colour("--accent"), filled: true, size: 70, opacity: 1 }, encoding: { x: x("answer") } },
     ],
   };
 }

@@ -2,12 +2,17 @@
 
 import { Refused, ask, askJson, token, tokenFromAddress } from "./api.js";
 import { place, remember } from "./address.js";
-import { days, differences, draw, moved } from "./charts.js";
+import { ROWS, differences } from "./bars.js";
+import { card } from "./cards.js";
+import { saidChange } from "./changes.js";
+import { days, draw, moved } from "./charts.js";
+import { groupCharts, shownGroups } from "./groups.js";
+import { changesIn, headline } from "./headline.js";
 import { byId, h } from "/client/view/dom.js";
-import { counted } from "./numbers.js";
-import { alarms, comparison, figures, halving, loadPanels, movement, panelOf, promise, remarks, table } from "./panels.js";
+import { counted, whole } from "./numbers.js";
+import { alarms, comparison, figures, halving, loadPanels, movement, panelOf, promise, remarks, standing, table } from "./panels.js";
 import { looksOf, looksSwitch } from "./looks.js";
-import { groupControls, range } from "./range.js";
+import { groupControls, periodBefore, range } from "./range.js";
 
 // How often the collector is asked for news, in milliseconds; and after how much growth the
 // newest reports are tested again.
@@ -17,12 +22,26 @@ const GROWTH = 1.1;
 // Rows are sorted by their estimates, on the page and in its files, so their intervals are adjusted for ranking.
 const VIEW = { order: "estimate" };
 
-const page = { overview: null, collection: null, question: null, from: null, to: null, looks: null, group: [], estimate: null, integrity: null, timer: null, away: false, asked: null };
+const page = {
+  overview: null, collection: null, view: null, question: null, from: null, to: null, against: null, looks: null, group: [], // what is looked at
+  estimate: null, integrity: null, trend: null, followed: null, compared: null, found: null, sort: "share", // what is known of it
+  timer: null, away: false, asked: null, heard: null,
+  known: new Map(), // by what is looked at: the last estimate, shown while a new one is made
+};
 
 const current = () => page.overview.questions.find(({ id }) => id === page.question);
 
-/** Return the identity of an estimate: question, number of reports, days, looks and groups; a new one is requested when it changes. */
-const stamp = ({ reports }) => [page.question, reports, page.from, page.to, page.looks, ...page.group].join(" ");
+/** Return what is looked at: question, days, looks and groups. */
+const lookedAt = () => [page.overview.collection, page.question, page.from, page.to, page.looks, ...page.group].join(" ");
+
+/** Return what is followed over time: a question in groups, on all days. */
+const followedAt = (id) => [page.overview.collection, id, ...page.group].join(" ");
+
+/** Return the identity of an estimate: what is looked at, and the number of reports; a new one is requested when it changes. */
+const stamp = ({ reports }) => `${lookedAt()} ${reports}`;
+
+// The most values whose trend is followed without being asked: each of them is followed for every day.
+const FOLLOWED = 200;
 
 // The longest list of questions without a search field.
 const MANY = 8;
@@ -70,10 +89,11 @@ async function open() {
   document.title = `Rumor: ${page.overview.name}`;
   byId("session").replaceChildren(...[collections(), h("button", { type: "button", class: "quiet", onclick: signOut }, "Sign out")].filter(Boolean));
   byId("main").replaceChildren(
-    h("nav", { "aria-label": "Questions" }, search(), h("ul", { id: "questions" })),
+    h("nav", { "aria-label": "Questions" },
+      page.overview.questions.length > 1 && h("button", { type: "button", id: "all", onclick: turnToAll }, h("span", {}, "All questions")),
+      search(), h("ul", { id: "questions" })),
     h("div", { id: "content", class: "content" }));
-  renderQuestions();
-  await show(page.question);
+  await (page.view ? showAll() : show(page.question));
 }
 
 function signOut() {
@@ -102,7 +122,7 @@ function collections() {
   const option = ({ digest, name, state }) =>
     h("option", { value: digest, selected: digest === page.overview.collection }, `${name} (${state}, ${digest.slice(0, 8)})`);
   const change = (event) => {
-    Object.assign(page, { collection: event.target.value, question: null, from: null, to: null, group: [] });
+    Object.assign(page, { collection: event.target.value, question: null, from: null, to: null, against: null, group: [] });
     remember(page);
     open();
   };
@@ -112,8 +132,10 @@ function collections() {
 // One question
 
 function renderQuestions() {
+  if (page.view) byId("all")?.setAttribute("aria-current", "true");
+  else byId("all")?.removeAttribute("aria-current");
   byId("questions").replaceChildren(...page.overview.questions.map((question) =>
-    h("li", {}, h("button", { type: "button", "aria-current": question.id === page.question ? "true" : null, onclick: () => turnTo(question.id) },
+    h("li", {}, h("button", { type: "button", "aria-current": !page.view && question.id === page.question ? "true" : null, onclick: () => turnTo(question.id) },
       h("span", { dir: "auto" }, question.text || question.id), h("small", {}, counted(question.reports, "report"))))));
   narrow();
 }
@@ -132,15 +154,23 @@ function narrow() {
   }
 }
 
-/** Show another question, or other days of it. */
-function turnTo(id, from = null, to = null) {
-  Object.assign(page, { question: id, from, to });
+/** Show another question, or other days of it, perhaps against the days before. */
+function turnTo(id, from = null, to = null, against = null) {
+  Object.assign(page, { view: null, question: id, from, to, against: against ? "1" : null });
   remember(page);
   show(id);
 }
 
+function turnToAll() {
+  Object.assign(page, { view: "all", from: null, to: null, against: null });
+  remember(page);
+  showAll();
+}
+
 async function show(id) {
-  Object.assign(page, { question: id, estimate: null, integrity: null, asked: null });
+  const isOther = page.followed?.of !== followedAt(id);
+  Object.assign(page, { question: id, integrity: null, asked: null, compared: null, found: null, sort: "share", ...(isOther ? { trend: null, followed: null } : {}) });
+  page.estimate = page.known.get(lookedAt()) ?? null;
   const focused = document.activeElement?.closest("#questions");
   renderQuestions();
   if (focused) document.querySelector("#questions [aria-current]").focus();
@@ -148,43 +178,130 @@ async function show(id) {
   const section = (name, title, ...children) =>
     h("section", { class: `card ${name}`, "aria-labelledby": `${name}-title` }, h("h2", { id: `${name}-title` }, title), children);
   byId("content").replaceChildren(...[
-    h("div", { class: "head" }, h("h1", { dir: "auto" }, question.text || question.id), h("p", { id: "status", class: "soft live" })),
+    h("div", { class: "head" }, longTitle(question.text || question.id), h("p", { id: "status", class: "soft live" })),
+    h("p", { id: "headline", class: "headline", dir: "auto" }),
     h("div", { id: "figures" }),
     h("div", { id: "alarms" }),
     section("estimate", "Estimate",
+      range(question.days, page, (from, to, against) => turnTo(id, from, to, against)),
       question.groups ? groupControls(question.groups, page.group, (group) => {
         page.group = group;
-        turnTo(id, page.from, page.to);
+        turnTo(id, page.from, page.to, page.against);
       }) : null,
-      range(question.days, page, (from, to) => turnTo(id, from, to)),
-      looksSwitch(question, page.looks, watch),
       h("div", { id: "problem" }),
-      h("div", { class: "charts" }, Object.keys(panelOf(question).charts).map((name) => h("div", { id: name, class: "chart", role: "img", "aria-label": `Chart of the estimated ${name} with their intervals; the table has the same numbers.` }))),
+      panelOf(question).isList ? listControls() : null,
+      h("div", { class: "charts" }, Object.keys(panelOf(question).charts).map((name) => h("div", { id: name, class: "chart" }))),
+      looksSwitch(question, page.looks, watch),
       h("div", { id: "remarks", class: "remarks" }),
       h("details", { id: "as-table", ontoggle: tabulate }, h("summary", {}, "As a table"), h("div", { id: "table" })),
       h("div", { class: "downloads" }, h("span", { id: "downloads-label" }, "Download"),
         Object.entries(FORMATS).map(([format, name]) => h("button", { type: "button", onclick: (event) => download(event.target, format) }, name)))),
-    section("days", "Reports per day", h("div", { id: "perday", class: "chart", role: "img", "aria-label": "Chart of the reports of each day." })),
-    section("halving", "To halve the error", h("div", { id: "halving" })),
     question.days.length >= 2 && section("over-time", "Over time",
-      question.days.length >= 3 && h("details", { ontoggle: (event) => event.target.open && overTime() }, h("summary", {}, "Trend"),
-        h("div", { id: "moved", class: "chart", role: "img", "aria-label": "Chart of the answers over time; the table below has their changes." }),
+      question.days.length >= 3 && h("details", { id: "trend", ontoggle: follow }, h("summary", {}, "Trend"),
+        h("div", { id: "moved", class: "chart" }),
         h("div", { id: "changes" })),
       periods(question)),
+    shownGroups(question).length > 0 && !page.group.length && !panelOf(question).whole && section("groups", "In each group", h("div", { id: "groups" })),
+    section("days", "Reports per day", h("div", { id: "perday", class: "chart" })),
+    section("halving", "To halve the error", h("div", { id: "halving" })),
     section("promise", "What people were promised", h("div", { id: "promise" }, promise(question, page.overview))),
   ].filter(Boolean));
   try {
+    if (page.estimate) await render();
     await refresh();
   } finally {
     schedule(); // also after a failure
   }
 }
 
+// A title of more characters is shortened until somebody asks for all of it.
+const LONG = 140;
+
+function longTitle(text) {
+  const title = h("h1", { dir: "auto" }, text);
+  if (text.length <= LONG) return title;
+  title.classList.add("long");
+  const whole = h("button", { type: "button", class: "quiet", "aria-expanded": "false", onclick: () => {
+    title.classList.toggle("long");
+    const isShort = title.classList.contains("long");
+    whole.setAttribute("aria-expanded", String(!isShort));
+    whole.textContent = isShort ? "Show the whole question" : "Shorten the question";
+  } }, "Show the whole question");
+  return h("div", {}, title, whole);
+}
+
+// Long lists
+
+const ORDERS = { share: "share", name: "name", change: "change" };
+
+/** Return the search and the order of the answers, which only long lists show. */
+function listControls() {
+  const sort = ({ target }) => {
+    page.sort = target.value;
+    renderCharts();
+  };
+  return h("div", { class: "list" },
+    h("p", { id: "standing" }),
+    h("label", { class: "find" }, h("span", {}, "Find an answer"), h("input", { id: "find", type: "search", oninput: seek })),
+    h("label", { class: "sort" }, h("span", {}, "Sort by"),
+      h("select", { id: "sort", onchange: sort }, Object.entries(ORDERS).map(([value, name]) => h("option", { value, selected: value === page.sort }, name)))));
+}
+
+/** Find answers by a part of their names: among the rows that are here, or by the collector where these are not all. */
+async function seek() {
+  const wanted = byId("find").value.trim();
+  const { estimate } = page;
+  if (!wanted || !estimate) page.found = null;
+  else if (estimate.above_noise.of <= estimate.estimates.length) {
+    const found = estimate.estimates.filter(({ value }) => String(value).toLowerCase().includes(wanted.toLowerCase()));
+    page.found = { wanted, estimates: found, count: found.length };
+  } else {
+    try {
+      const found = await askJson(`/v1/estimates/${page.question}`, { ...query(current()), rows: ROWS, find: wanted });
+      if (byId("find")?.value.trim() !== wanted) return;
+      page.found = { wanted, estimates: found.estimates, count: found.found };
+    } catch (problem) {
+      failed(problem);
+      return;
+    }
+  }
+  renderCharts();
+}
+
+/** Return rows in the order that is chosen. */
+function sorted(rows, changes) {
+  const p = ({ value }) => changes.get(String(value))?.p ?? 1;
+  if (page.sort === "name") return [...rows].sort((one, other) => String(one.value).localeCompare(String(other.value), "en", { numeric: true }));
+  return page.sort === "change" ? [...rows].sort((one, other) => p(one) - p(other)) : rows;
+}
+
+/** Draw the charts of the estimate, and return when they are there. */
+function renderCharts() {
+  const [question, { estimate, found }] = [current(), page];
+  const panel = panelOf(question);
+  const some = estimate.estimates.length > 0;
+  for (const chart of document.querySelectorAll(".charts > .chart")) chart.hidden = !some;
+  let [shown, how] = [estimate, undefined];
+  if (panel.isList) {
+    const changes = changesIn(page, "share");
+    const isTold = page.compared || page.sort === "change";
+    const more = (row) => (isTold && changes.has(String(row.value)) ? saidChange(changes.get(String(row.value))) : null);
+    shown = { ...estimate, estimates: sorted(found ? found.estimates : estimate.estimates, changes) };
+    how = { more, isRanked: true, isCut: page.sort === "share" };
+    const isLong = estimate.estimates.length > ROWS || found !== null;
+    byId("standing").textContent = found ? `${found.count === 1 ? "1 answer contains" : `${whole(found.count)} answers contain`} “${found.wanted}”.` : standing(estimate) ?? "";
+    document.querySelector(".find").hidden = !isLong;
+    document.querySelector(".sort").hidden = estimate.estimates.length < 3;
+    byId("sort").querySelector("[value=change]").disabled = !changes.size;
+  }
+  return some ? Object.entries(panel.charts).map(([name, chart]) => draw(byId(name), chart(question, shown, how), `Chart of the ${name}; the table has the same numbers.`)) : [];
+}
+
 const FORMATS = { csv: "CSV", parquet: "Parquet", svg: "SVG", png: "PNG" };
 
 /** Show intervals for "one" look, or for any (null). */
 function watch(looks) {
-  page.looks = looks;
+  Object.assign(page, { looks, compared: null });
   remember(page);
   refresh();
 }
@@ -202,7 +319,8 @@ function tabulate() {
 function heard() {
   if (!byId("status")) return;
   byId("status").classList.remove("away");
-  byId("status").textContent = `Live, as of ${new Date().toLocaleTimeString("en-GB")}`;
+  page.heard = new Date().toLocaleTimeString("en-GB");
+  byId("status").textContent = `Live, as of ${page.heard}`;
 }
 
 /** Show that the collector does not answer, and since when. */
@@ -210,7 +328,7 @@ function unheard() {
   const status = byId("status");
   if (!status || status.classList.contains("away")) return;
   status.classList.add("away");
-  status.textContent = status.textContent.replace("Live, as", "Not live: as");
+  status.textContent = page.heard ? `Not live: as of ${page.heard}` : "Not live";
 }
 
 /** Return whether the collector refused this request alone: neither the connection nor the token is at fault. */
@@ -223,12 +341,15 @@ async function refresh() {
   const [collection, wanted] = [page.overview.collection, stamp(question)];
   try {
     if (page.asked !== wanted && question.reports > 0) {
+      estimating();
       const estimate = await askJson(`/v1/estimates/${question.id}`, query(question));
-      if (stamp(question) !== wanted) return;
+      if (page.view || stamp(question) !== wanted) return;
       Object.assign(page, { estimate, asked: wanted });
+      page.known.set(lookedAt(), estimate);
+      await compareBefore(question);
     }
   } catch (problem) {
-    if (stamp(question) !== wanted) return;
+    if (page.view || stamp(question) !== wanted) return;
     if (refusedFor(problem)) {
       Object.assign(page, { estimate: null, asked: wanted }); // the same question would get the same answer
       complain(problem.message);
@@ -236,7 +357,47 @@ async function refresh() {
   }
   if (!page.overview) return;
   await test(question, collection);
-  if (page.question === question.id) await render();
+  if (page.view || page.question !== question.id) return;
+  await render();
+  if (page.found) await seek();
+  await follow();
+  await showGroups(question, wanted);
+}
+
+/** Say that an estimate is being made; the last one stays to be read. */
+function estimating() {
+  const { estimate } = page;
+  byId("status").textContent = estimate ? `Estimating …, the figures are those of ${counted(estimate.reports, "report")}` : "Estimating …";
+  if (!estimate) byId("problem").replaceChildren(h("p", { class: "soft" }, "Estimating …"));
+}
+
+/** Request the comparison with the days before, where it is wanted. */
+async function compareBefore(question) {
+  const before = page.against && periodBefore(question.days, page);
+  if (!before) return;
+  const [first, second] = [before.first, before.second];
+  const found = await askJson(`/v1/comparisons/${question.id}`, { collection: page.overview.collection, first, second, looks: looksOf(question, page.looks), group: page.group });
+  if (page.question === question.id) page.compared = { found, before: before.said };
+}
+
+/** Request the estimate of each group, and show them side by side. */
+async function showGroups(question, wanted) {
+  if (!byId("groups") || !page.estimate || byId("groups").dataset.of === wanted) return;
+  const columns = shownGroups(question);
+  const estimates = new Map();
+  for (const { name, groups } of columns) {
+    for (const { group } of groups) {
+      try {
+        estimates.set(`${name}=${group}`, await askJson(`/v1/estimates/${question.id}`, { ...query(question), group: [`${name}=${group}`] }));
+      } catch (problem) {
+        failed(problem);
+        return;
+      }
+      if (page.view || stamp(question) !== wanted || !byId("groups")) return;
+    }
+  }
+  byId("groups").setAttribute("data-of", wanted);
+  byId("groups").replaceChildren(...groupCharts(question, page.estimate, columns, estimates));
 }
 
 /** Test whether the newest reports look crafted; again once their number has grown by `GROWTH`. */
@@ -257,41 +418,79 @@ async function test(question, collection) {
 async function render() {
   if (!page.overview || !byId("figures")) return;
   const [question, { estimate, integrity }] = [current(), page];
+  renderHeadline();
   byId("figures").replaceChildren(figures(question, estimate));
   byId("alarms").replaceChildren(...alarms(estimate, integrity));
   for (const button of document.querySelectorAll(".downloads button")) button.disabled = !estimate;
-  const drawings = question.days.length ? [draw(byId("perday"), days(question.days))] : [];
+  const drawings = question.days.length ? [draw(byId("perday"), days(question.days), "Chart of the reports of each day.")] : [];
   byId("content").classList.toggle("empty", !question.reports);
   if (!question.reports) byId("problem").replaceChildren(h("p", {}, "No reports yet."), h("p", { class: "soft" }, "People answer at ", h("a", { href: "/answer" }, `${location.origin}/answer`), "."));
   // Without an estimate the charts stay empty, so they take no space.
   const silent = !estimate && (!question.reports || page.asked === stamp(question));
-  if (silent) for (const chart of document.querySelectorAll(".charts > *")) chart.hidden = true;
+  if (silent) for (const chart of document.querySelectorAll(".charts > .chart")) chart.hidden = true;
+  if (document.querySelector(".list")) document.querySelector(".list").hidden = !estimate;
   byId("perday").hidden = !question.days.length;
   if (estimate) {
     byId("problem").replaceChildren();
     byId("remarks").replaceChildren(...remarks(question, estimate));
     tabulate();
     byId("halving").replaceChildren(...halving(question, estimate).filter(Boolean));
-    const some = estimate.estimates.length > 0;
-    for (const chart of document.querySelectorAll(".charts > *")) chart.hidden = !some;
-    for (const [name, chart] of some ? Object.entries(panelOf(question).charts) : []) drawings.push(draw(byId(name), chart(question, estimate)));
+    drawings.push(...renderCharts());
+    const trend = byId("trend");
+    if (trend && !trend.dataset.seen) {
+      trend.setAttribute("data-seen", "true"); // opened once; who closes it keeps it closed
+      trend.open = (estimate.above_noise?.of ?? 0) <= FOLLOWED;
+    }
   }
   await Promise.all(drawings);
-  if (page.question === question.id) heard();
+  if (page.question === question.id && (!question.reports || page.asked)) heard();
 }
 
-/** Request and show the trend over the days. */
-async function overTime() {
-  const id = page.question;
-  try {
-    const found = movement(await askJson(`/v1/trends/${id}`, { collection: page.overview.collection, group: page.group }));
-    if (page.question !== id) return;
-    byId("changes").replaceChildren(...found.parts);
-    await draw(byId("moved"), moved(found.rows, found.isShare));
-  } catch (problem) {
-    if (refusedFor(problem)) byId("changes").replaceChildren(h("p", { class: "notice" }, problem.message));
-    else failed(problem);
+/** Show the answer in one line, with how it moved. */
+function renderHeadline() {
+  if (!page.estimate) {
+    byId("headline").replaceChildren();
+    return;
   }
+  const { figure, change } = headline(current(), page.estimate, page);
+  byId("headline").replaceChildren(h("strong", {}, figure), change ? `, ${change}` : "");
+}
+
+/** Request the trend over the days, if it is open and not known yet, and show it. */
+async function follow() {
+  const question = current();
+  const wanted = followedAt(question.id);
+  if (!byId("trend")?.open) return;
+  if (page.followed?.of !== wanted || question.reports > GROWTH * page.followed.seen) {
+    page.followed = { of: wanted, seen: question.reports, problem: null };
+    try {
+      const trend = await askJson(`/v1/trends/${question.id}`, { collection: page.overview.collection, group: page.group });
+      if (page.followed?.of === wanted) page.trend = trend;
+    } catch (problem) {
+      if (!refusedFor(problem)) {
+        page.followed = null;
+        failed(problem);
+        return;
+      }
+      page.followed.problem = problem.message;
+    }
+  } else if (byId("changes").hasChildNodes()) return;
+  if (!page.view && page.question === question.id && byId("changes")) await renderTrend();
+}
+
+async function renderTrend() {
+  byId("moved").hidden = !page.trend;
+  if (!page.trend) {
+    if (page.followed.problem) byId("changes").replaceChildren(h("p", { class: "notice info" }, page.followed.problem));
+    return;
+  }
+  const { rows, isShare, parts } = movement(page.trend);
+  byId("changes").replaceChildren(...parts);
+  if (page.estimate) {
+    renderHeadline();
+    renderCharts();
+  }
+  await draw(byId("moved"), moved(rows, isShare, byId("moved").clientWidth || 600), "Chart of the answers over time; the table below has their changes.");
 }
 
 /** Show the form for two periods to compare, by default the first and the second half of the days. */
@@ -304,7 +503,7 @@ function periods({ days }) {
     const [from, to, since, until] = [...event.target.elements].filter(({ type }) => type === "date").map(({ value }) => value);
     compare(`${from}..${to}`, `${since}..${until}`);
   };
-  return h("details", {}, h("summary", {}, "Compare two periods"),
+  return h("details", { id: "compare" }, h("summary", {}, "Compare two periods"),
     h("form", { class: "periods", onsubmit: submit }, ["First from", "to", "Second from", "until"].map((name, i) => field(name, ends[i])), h("button", {}, "Compare")),
     h("div", { id: "compared" }));
 }
@@ -314,12 +513,63 @@ async function compare(first, second) {
   try {
     const found = await askJson(`/v1/comparisons/${id}`, { collection: page.overview.collection, first, second, looks: page.looks ?? "any", group: page.group });
     if (page.question !== id) return;
-    byId("compared").replaceChildren(h("div", { id: "differences", class: "chart", role: "img", "aria-label": "Chart of the differences with their intervals; the table has the same numbers." }), ...comparison(found));
-    await draw(byId("differences"), differences(found.estimates));
+    byId("compared").replaceChildren(h("div", { id: "differences", class: "chart" }, differences(found.estimates)), ...comparison(found));
   } catch (problem) {
     if (refusedFor(problem)) byId("compared").replaceChildren(h("p", { class: "notice" }, problem.message));
     else failed(problem);
   }
+}
+
+// All questions
+
+async function showAll() {
+  Object.assign(page, { from: null, to: null, against: null, group: [] });
+  renderQuestions();
+  byId("content").replaceChildren(
+    h("div", { class: "head" }, h("h1", {}, "All questions"), h("p", { id: "status", class: "soft live" })),
+    h("div", { id: "problem" }),
+    h("div", { id: "cards", class: "cards" }, page.overview.questions.map((question) => card(question, glance(question), turnTo))));
+  try {
+    await refreshAll();
+  } finally {
+    schedule();
+  }
+}
+
+const glanceAt = ({ id }) => `glance ${page.overview.collection} ${id}`;
+
+/** Return what is known of a question for its card. */
+const glance = (question) => ({ looks: looksOf(question, page.looks), ...page.known.get(glanceAt(question)) });
+
+/** Request what has changed since the cards were drawn, question by question, and draw those anew. */
+async function refreshAll() {
+  for (const [i, question] of page.overview.questions.entries()) {
+    if (!question.reports || question.reports <= GROWTH * (glance(question).seen ?? 0)) continue;
+    const known = { seen: question.reports };
+    const get = async (name, path, more = {}) => {
+      try {
+        known[name] = await askJson(`/v1/${path}/${question.id}`, { collection: page.overview.collection, ...more });
+      } catch (problem) {
+        if (!refusedFor(problem)) throw problem;
+        if (name === "estimate") known.problem = problem.message;
+      }
+    };
+    try {
+      await get("estimate", "estimates", { ...VIEW, looks: looksOf(question, page.looks), rows: panelOf(question).most ?? null });
+      await get("integrity", "integrity");
+      if (question.days.length >= 3 && (known.estimate?.above_noise?.of ?? 0) <= FOLLOWED) await get("trend", "trends");
+    } catch (problem) {
+      failed(problem);
+      return;
+    }
+    if (!page.overview || !byId("cards")) return;
+    page.known.set(glanceAt(question), known);
+    const old = byId("cards").children[i];
+    const isFocused = document.activeElement?.closest("article") === old;
+    old.replaceWith(card(question, glance(question), turnTo));
+    if (isFocused) byId("cards").children[i].querySelector("button").focus();
+  }
+  heard();
 }
 
 // News
@@ -335,13 +585,18 @@ async function look() {
     return;
   }
   try {
-    const before = current().reports;
+    const before = current()?.reports;
     page.overview = await askJson("/v1/overview", { collection: page.collection });
     if (!byId("questions")) return;
     renderCounts();
     if (page.away) byId("problem").replaceChildren();
     page.away = false;
     heard();
+    if (page.view) {
+      await refreshAll();
+      schedule();
+      return;
+    }
     const { reports } = current();
     if (reports !== before || page.asked !== stamp(current())) await refresh();
   } catch (problem) {

@@ -7,9 +7,20 @@ export const share = (value, digits = 1) =>
   value === null ? "none" : new Intl.NumberFormat("en", { style: "percent", minimumFractionDigits: digits, maximumFractionDigits: digits }).format(value);
 export const plain = (value, digits = 3) =>
   value === null ? "none" : new Intl.NumberFormat("en", { maximumSignificantDigits: digits }).format(value);
+/** Return a p-value as people read it: very small ones have a bound. */
+export const pValue = (value) => (value !== null && value < 1e-4 ? "<0.0001" : plain(value, 2));
 
 /** Return the number of decimals of a percentage that are significant under this standard error. */
 export const decimals = (error) => (error > 0 ? Math.min(4, Math.max(0, Math.ceil(-Math.log10(error)) - 1)) : 1);
 export const fixed = (value, error) => (value === null ? "none" : value.toFixed(error > 0 ? Math.min(9, Math.max(0, Math.ceil(-Math.log10(error)) + 1)) : 2));
 
 export const interval = (low, high, show) => `${show(low)} to ${show(high)}`;
+/** Return an interval beside its figure, which has the unit already. */
+export const ends = (low, high, show) => interval(low, high, show).replaceAll("%", "");
+
+/** Return a day as people say it: "7 November", with the year where it is not this one. */
+export function day(text) {
+  const date = new Date(`${text.slice(0, 10)}T00:00:00Z`);
+  const year = date.getUTCFullYear() === new Date().getUTCFullYear() ? {} : { year: "numeric" };
+  return date.toLocaleDateString("en-GB", { day: "numeric", month: "long", ...year, timeZone: "UTC" });
+}

@@ -3,7 +3,8 @@
 import { h } from "/client/view/dom.js";
 import { Refused } from "./api.js";
 import { validFor } from "./looks.js";
-import { counted, decimals, plain, share, whole } from "./numbers.js";
+import { ROWS } from "./bars.js";
+import { counted, decimals, pValue, plain, share, whole } from "./numbers.js";
 import * as choice from "./kinds/choice.js";
 
 // Kinds whose panel differs from that of a choice.
@@ -44,11 +45,14 @@ export function figures(question, estimate) {
     figure(plain(question.epsilon, 4), "epsilon of a report"));
 }
 
+/** Return the alarms in sentences: crafted reports, and those of the estimate. */
+export const foundAlarms = (estimate, integrity) => [...(integrity?.alarm ? [integrity.explanation] : []), ...(estimate?.alarms ?? [])];
+
 /** Show the alarms, and the tests that were run. */
 export function alarms(estimate, integrity) {
-  const found = [...(integrity?.alarm ? [integrity.explanation] : []), ...(estimate?.alarms ?? [])];
+  const found = foundAlarms(estimate, integrity);
   const noted = estimate?.diagnostics?.warning ?? (estimate?.diagnostics?.converged === false ? "the estimate stopped before it converged" : null);
-  const calm = integrity?.testable ? `No alarm in the newest ${whole(integrity.reports)} reports. ` : "No alarm. ";
+  const calm = integrity?.testable ? `No alarm in the newest ${whole(integrity.reports)} reports. ` : "Not tested for crafted reports. ";
   return [
     found.length
       ? h("div", { class: "notice", role: "alert" }, h("p", {}, h("strong", {}, found.length > 1 ? `${found.length} alarms` : "Alarm")), found.map((each) => h("p", {}, sentence(each))))
@@ -61,10 +65,17 @@ export function alarms(estimate, integrity) {
 
 const sentence = (text) => text[0].toUpperCase() + text.slice(1).replace(/\.?$/, ".");
 
+/** Return how many answers stand out from noise, in a sentence; null where answers are no list. */
+export function standing({ above_noise: found }) {
+  if (!found || found.values === null) return null;
+  if (found.values === found.of) return found.of > 1 ? `All ${whole(found.of)} answers stand out from noise.` : null;
+  return `${whole(found.values)} of ${whole(found.of)} answers ${found.values === 1 ? "stands" : "stand"} out from noise.`;
+}
+
 /** Show the remarks below the estimate. */
 export function remarks(question, estimate) {
   const digits = decimals(estimate.other_stderr);
-  const hidden = panelOf(question).whole ? 0 : rowsOf(question, estimate).length - 20;
+  const hidden = panelOf(question).whole ? 0 : rowsOf(question, estimate).length - ROWS;
   const lines = [];
   if (!estimate.estimates.length) lines.push(h("p", {}, "No candidate was detected."));
   if ("other" in estimate) {
@@ -104,7 +115,7 @@ function watched({ finding, promise, changes }) {
     const show = (number) => (["share", "up to"].includes(quantity) ? share(number, 1) : plain(number, 4));
     return h("li", {}, h("strong", { dir: "auto" }, String(value)), ` from ${show(before)} to ${show(after)} since ${from}; the difference is ${show(low)} to ${show(high)} (95%).`);
   };
-  return [h("p", changes.length ? { class: "notice" } : {}, finding), changes.length && h("ul", {}, changes.map(told)), h("p", { class: "soft" }, promise)].filter(Boolean);
+  return [h("p", { class: changes.length ? "notice info" : null }, finding), changes.length && h("ul", {}, changes.map(told)), h("p", { class: "soft" }, promise)].filter(Boolean);
 }
 
 /** Return the trend's lines, of the values with the smallest p-values, and the table of all changes. */
@@ -120,9 +131,9 @@ export function movement(found) {
       h("thead", {}, h("tr", {}, head.map((name) => h("th", { scope: "col" }, name)))),
       h("tbody", {}, sure.map((change) => h("tr", {},
         h("th", { scope: "row", dir: "auto" }, String(change.value)),
-        [show(change)(change.before), show(change)(change.after), change.from, plain(change.p_value, 2), plain(change.adjusted, 2)].map((cell) => h("td", {}, cell)))))));
+        [show(change)(change.before), show(change)(change.after), change.from, pValue(change.p_value), pValue(change.adjusted)].map((cell) => h("td", {}, cell)))))));
   const explained = "The largest change of each value, for who looks once. Its p-value is adjusted for searching every day; the last column is also adjusted for searching every value.";
-  return { rows, isShare, parts: [...watched(found.watch), table, h("p", { class: "soft" }, explained), ...found.notes.map((note) => h("p", { class: "soft" }, sentence(note)))] };
+  return { rows, isShare, parts: [...watched(found.watch), h("details", {}, h("summary", {}, "Largest change of each answer"), table, h("p", { class: "soft" }, explained)), ...found.notes.map((note) => h("p", { class: "soft" }, sentence(note)))] };
 }
 
 /** Show the differences between two periods as a table, with the omnibus test. */
@@ -130,14 +141,14 @@ export function comparison(found) {
   const show = ({ quantity, stderr }) => (number) => (["share", "up to"].includes(quantity) ? share(number, decimals(stderr)) : plain(number, 4));
   const [first, second] = Object.keys(found.groups);
   const head = ["value", first, second, "difference", `${share(found.level, 0)} interval`, "p-value", "adjusted"];
-  const cells = (row) => [...["first_estimate", "second_estimate", "difference"].map((name) => show(row)(row[name])), `${show(row)(row.low)} to ${show(row)(row.high)}`, plain(row.p_value, 2), plain(row.adjusted, 2)];
+  const cells = (row) => [...["first_estimate", "second_estimate", "difference"].map((name) => show(row)(row[name])), `${show(row)(row.low)} to ${show(row)(row.high)}`, pValue(row.p_value), pValue(row.adjusted)];
   const test = found.tests[0];
   return [
     h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Differences between the periods" },
       h("table", {},
         h("thead", {}, h("tr", {}, head.map((name) => h("th", { scope: "col" }, name)))),
         h("tbody", {}, found.estimates.map((row) => h("tr", {}, h("th", { scope: "row" }, `${row.quantity === "share" ? "" : `${row.quantity} `}${row.value}`), cells(row).map((cell) => h("td", {}, cell))))))),
-    test.test && h("p", {}, `Omnibus test: ${test.test} ${test.statistic.toFixed(2)} on ${test.freedom} degrees of freedom, p-value ${plain(test.p_value, 2)}.`),
+    test.test && h("p", {}, `Omnibus test: ${test.test} ${test.statistic.toFixed(2)} on ${test.freedom} degrees of freedom, p-value ${pValue(test.p_value)}.`),
     h("p", { class: "soft" }, found.looks === "any" ? "Intervals and p-values hold at all looks together." : "Intervals and p-values are for one look."),
     ...found.notes.map((note) => h("p", { class: "soft" }, sentence(note))),
   ].filter(Boolean);

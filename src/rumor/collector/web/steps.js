@@ -67,7 +67,7 @@ export function makeSteps(page, narrow, { open, drawn, renderAction }) {
       const begun = [...page.cards.values()].some(({ state }) => state === "sent");
       byId("action").replaceChildren(button("begin", "primary", (begun ? steps.rest : steps.begin)(open().length), () => go(0)));
     } else {
-      const on = here === last ? byId("go") : here.value === undefined ? button("next", null, steps.skip, next) : button("next", "primary", steps.next, next);
+      const on = here === last ? byId("go") : here.value === undefined ? button("next", "quiet", steps.skip, next) : button("next", "primary", steps.next, next);
       byId("action").replaceChildren(button("previous", null, steps.back, () => history.back()), on);
     }
   }

@@ -8,8 +8,8 @@ export const parseAnswer = (question, text) => (question.labels ? labelOf(questi
 /** Return the label with this name, or else the label with this number, or else `name`. */
 export const labelOf = (labels, name) => (/^\d+$/.test(name) && !labels?.includes(name) && labels?.[name]) || name;
 
-// The most answers shown as radio buttons, and the most shown as a drop-down list; longer lists are searched by typing.
-const [RADIOS, LISTED] = [12, 60];
+// The most answers that are all shown; longer lists are searched by typing, which shows at most so many.
+const [SHOWN, FOUND] = [12, 60];
 
 /** Return the sentence about a value that is no label, or no number of the domain; null where it is valid. */
 export function mistake({ value, question: { labels, mechanism: { domain } } }, words) {
@@ -17,71 +17,80 @@ export function mistake({ value, question: { labels, mechanism: { domain } } }, 
   return Number.isInteger(value) && value >= 0 && value < domain ? null : words.wrong.whole(0, domain - 1);
 }
 
-/** Return the control: radio buttons, a drop-down list, a search field, or a number without labels. */
-export function control(card, title, tools) {
-  const [{ question }, { h, words, set }] = [card, tools];
-  const domain = question.mechanism.domain;
-  if (!question.labels) {
-    return number.numeric(card, title, tools, { min: 0, max: domain - 1, step: 1, inputmode: "numeric" });
-  }
-  if (question.labels.length > LISTED) return search(card, title, tools);
-  if (question.labels.length > RADIOS) {
-    const options = question.labels.map((label) => h("option", { value: label, selected: label === card.value }, label));
-    return h("select", { "aria-labelledby": title, onchange: (event) => set(event.target.value || undefined) },
-      h("option", { value: "" }, words.choose), options);
-  }
-  const clear = h("button", { type: "button", class: "quiet", hidden: card.value === undefined }, words.clear);
-  const radios = question.labels.map((label) =>
-    h("input", {
-      type: "radio", name: question.id, value: label, checked: label === card.value,
-      onchange: () => {
-        clear.hidden = false;
-        set(label);
-      },
-    }));
-  clear.addEventListener("click", () => {
-    for (const radio of radios) radio.checked = false;
-    clear.hidden = true;
-    set(undefined);
-    radios[0].focus();
-  });
-  const rows = radios.map((radio) => h("label", { class: "option" }, radio, h("span", { dir: "auto" }, radio.value)));
-  return [h("div", { role: "radiogroup", "aria-labelledby": title, class: "options" }, rows), clear];
+/** Return the control: a button for each label, a search of a long list, or a number without labels. */
+export function control(card, title, tools, look = "options") {
+  const { id, labels, mechanism: { domain } } = card.question;
+  if (!labels) return number.numeric(card, title, tools, { min: 0, max: domain - 1, step: 1, inputmode: "numeric" });
+  if (labels.length > SHOWN) return search(card, title, tools);
+  const { views, show } = buttons(id, title, tools, look, tools.set);
+  show(labels, card.value);
+  return views;
 }
 
-// The most suggestions that the search field shows.
-const SUGGESTED = 40;
+/** Return a list of buttons, and a function that shows labels in it; `chose` is called with a label, or undefined. */
+function buttons(name, title, { h, words }, look, chose) {
+  const rows = h("div", { role: "radiogroup", "aria-labelledby": title, class: look });
+  const radio = (label, own) =>
+    h("input", {
+      type: "radio", name, value: label, checked: label === own,
+      onchange: () => {
+        clear.hidden = false;
+        chose(label);
+      },
+    });
+  const clear = h("button", {
+    type: "button", class: "quiet",
+    onclick: () => {
+      for (const each of rows.querySelectorAll("input")) each.checked = false;
+      clear.hidden = true;
+      chose(undefined);
+      rows.querySelector("input").focus();
+    },
+  }, words.clear);
+  const show = (labels, own) => {
+    clear.hidden = (own ?? undefined) === undefined;
+    rows.replaceChildren(...labels.map((label) => h("label", { class: "option" }, radio(label, own), h("span", { dir: "auto" }, label))));
+  };
+  return { views: [rows, clear], show };
+}
 
-/** Return a search field that suggests labels which begin with the typed text, then labels which contain it. */
-function search(card, title, { h, words, set }) {
-  const { labels } = card.question;
+/** Return a field and a list of the labels that begin with the typed text, then of those that contain it. */
+function search(card, title, tools) {
+  const [{ question: { id, labels }, value }, { h, words, set }] = [card, tools];
+  const lower = labels.map((label) => label.toLowerCase());
   const known = new Set(labels);
   // Upper and lower case are one where they name one label; null is in two.
   const folded = new Map();
-  for (const label of labels) folded.set(label.toLowerCase(), folded.has(label.toLowerCase()) ? null : label);
-  const list = h("datalist", { id: `${title}-list` });
-  const suggest = (begun) => {
-    const wanted = begun.trim().toLowerCase();
+  labels.forEach((label, i) => folded.set(lower[i], folded.has(lower[i]) ? null : label));
+  const find = (text) => {
+    const wanted = text.toLowerCase();
     const found = [];
-    for (const within of [(label) => label.startsWith(wanted), (label) => !label.startsWith(wanted) && label.includes(wanted)]) {
-      for (const label of labels) {
-        if (found.length >= SUGGESTED) break;
-        if (within(label.toLowerCase())) found.push(label);
-      }
+    for (const fits of [(each) => each.startsWith(wanted), (each) => !each.startsWith(wanted) && each.includes(wanted)]) {
+      for (let i = 0; i < labels.length && found.length < FOUND; i++) if (fits(lower[i])) found.push(labels[i]);
     }
-    list.replaceChildren(...found.map((label) => h("option", { value: label })));
+    return found;
   };
-  suggest(card.value ?? "");
-  const hint = `${title}-hint`;
-  const changed = ({ target }) => {
-    suggest(target.value);
-    const value = target.value.trim();
-    // A text that is no label is null: neither an answer nor an empty field.
-    set(value === "" ? undefined : known.has(value) ? value : (folded.get(value.toLowerCase()) ?? null));
+  const list = buttons(id, title, tools, "options found", (label) => {
+    if (label === undefined) show("");
+    set(label);
+  });
+  const hint = h("p", { id: `${title}-hint`, class: "soft", role: "status" });
+  const field = h("input", {
+    type: "search", autocomplete: "off", autocapitalize: "off", spellcheck: "false", dir: "auto", "aria-labelledby": title, "aria-describedby": hint.id,
+    oninput: () => {
+      const text = field.value.trim();
+      // A text that is no label is null: neither an answer nor an empty field.
+      const own = text === "" ? undefined : known.has(text) ? text : (folded.get(text.toLowerCase()) ?? null);
+      show(field.value, own);
+      set(own);
+    },
+  });
+  const show = (text, own) => {
+    const found = find(text.trim());
+    field.value = text;
+    hint.textContent = text.trim() ? words.found(found.length, FOUND) : words.typeToFind(labels.length);
+    list.show(found, own);
   };
-  return [
-    h("input", { type: "text", list: list.id, autocomplete: "off", dir: "auto", "aria-labelledby": title, "aria-describedby": hint, value: card.value ?? null, oninput: changed }),
-    list,
-    h("p", { id: hint, class: "soft" }, words.typeToFind(labels.length)),
-  ];
+  show(value ?? "", value);
+  return [field, hint, ...list.views];
 }

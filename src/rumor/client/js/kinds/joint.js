@@ -37,5 +37,8 @@ export function control(card, title, { h, words, set }) {
   return [views, mechanism.components.length > 1 ? h("p", { class: "soft" }, words.jointly) : null];
 }
 
+/** Return the sentence about a part whose text is no label; null where all are valid. */
+export const mistake = ({ value }, words) => (Object.values(value).includes(null) ? words.wrong.listed : null);
+
 /** Each part with its answer. */
 export const formatAnswer = (value) => Object.entries(value).map(([id, label]) => `${id}: ${label}`).join(", ");

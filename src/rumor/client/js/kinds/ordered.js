@@ -8,7 +8,7 @@ export { parseAnswer } from "./choice.js";
 /** Return the sentence about a value that is no number or no label; null where it is valid. */
 export const mistake = (card, words) => (card.question.labels ? choice : number).mistake(card, words);
 
-/** Return the control, labels or a slider with a number field, and the strip of likely reports. */
+/** Return the control, labels or numbers, and the strip of likely reports. */
 export function control(card, title, tools) {
   const { labels, mechanism } = card.question;
   const strip = reach(mechanism, tools);
@@ -20,31 +20,57 @@ export function control(card, title, tools) {
     shown(value);
     tools.set(value);
   };
-  return [(labels ? choice.control : slider)(card, title, { ...tools, set: changed }), strip.view];
+  return [(labels ? choice.control : scale)(card, title, { ...tools, set: changed }), strip.view];
 }
 
-/** Return a slider and a number field that show one number. */
-function slider(card, title, { h, words, set }) {
+// The most positions that are a button each.
+const BUTTONS = 11;
+
+/** Return buttons for whole numbers that are few, and otherwise a slider and a number field that show one number. */
+function scale(card, title, tools) {
   const limits = limitsOf(card.question.mechanism);
-  const typedIn = (value) => {
-    if (value !== undefined) line.value = value;
-    touched(value !== undefined);
+  if (limits.step !== 1 || limits.max - limits.min >= BUTTONS) return slider(card, title, tools, limits);
+  const labels = Array.from({ length: limits.max - limits.min + 1 }, (_, i) => String(limits.min + i));
+  const own = { question: { ...card.question, labels }, value: card.value === undefined ? undefined : String(card.value) };
+  return choice.control(own, title, { ...tools, set: (label) => tools.set(label === undefined ? undefined : Number(label)) }, "options scale");
+}
+
+/** Return a slider that steps from position to position, without one before it is moved, and a number field. */
+function slider(card, title, { h, words, set }, limits) {
+  const { mechanism } = card.question;
+  const [place, last] = [placeOn(mechanism), mechanism.bins - 1];
+  const mark = (value) => {
+    const known = Number.isFinite(value);
+    line.classList.toggle("unset", !known);
+    line.setAttribute("aria-valuetext", known ? String(value) : words.choose);
+    if (known) line.value = place(value);
+  };
+  const [field, hint] = number.numeric(card, title, {
+    h, words,
+    set: (value) => {
+      mark(value);
+      set(value);
+    },
+  }, { ...limits, inputmode: limits.step === 1 ? "numeric" : "decimal" });
+  const moved = () => {
+    const value = numberAt(mechanism, Math.round(line.valueAsNumber));
+    field.value = value;
+    mark(value);
     set(value);
   };
-  const [field, hint] = number.numeric(card, title, { h, words, set: typedIn }, { ...limits, inputmode: limits.step === 1 ? "numeric" : "decimal" });
-  const line = h("input", {
-    type: "range", ...limits, step: limits.step === 1 ? 1 : (limits.max - limits.min) / 1000, "aria-labelledby": title,
-    value: card.value ?? (limits.min + limits.max) / 2,
-    oninput: (event) => {
-      touched(true);
-      field.value = Number(event.target.valueAsNumber.toPrecision(4));
-      set(field.valueAsNumber);
-    },
-  });
-  // An untouched slider is no answer, so it is drawn in the colour of lines.
-  const touched = (answered) => Object.assign(line.style, { width: "100%", accentColor: `var(--${answered ? "accent" : "line"})` });
-  touched(card.value !== undefined);
+  // A click where the line already stands is an answer too.
+  const line = h("input", { type: "range", min: 0, max: last, step: 1, value: last >> 1, "aria-labelledby": title, oninput: moved, onclick: moved });
+  mark(card.value);
   return [line, field, hint];
+}
+
+/** Return the middle of a position, in as few digits as name it. */
+function numberAt({ range: [low, high], bins }, place) {
+  const [middle, placed] = [low + ((place + 0.5) * (high - low)) / bins, placeOn({ range: [low, high], bins })];
+  for (let digits = 1; ; digits++) {
+    const short = Number(middle.toPrecision(digits));
+    if (digits > 16 || (placed(short) === place && short >= low && short <= high)) return short;
+  }
 }
 
 /** Return the field's limits: whole numbers if each is one position, otherwise the ends of the range. */

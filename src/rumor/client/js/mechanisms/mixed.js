@@ -78,7 +78,7 @@ function makeComponent(given, sizes, nameOf) {
 
 /** Return the name of a cell: the labels of its values. */
 function cellName(cell, asks, sizes, nameOf) {
-  const names = asks.toReversed().map((part) => {
+  const names = [...asks].reverse().map((part) => {
     const place = cell % sizes[part];
     cell = (cell - place) / sizes[part];
     return nameOf(part, place);

@@ -26,7 +26,25 @@ export function control(card, title, words, changed) {
     changed();
   };
   card.wrong = h("p", { class: "wrong", id: `${title}-wrong`, role: "alert" });
-  return h("div", { class: "control" }, loaded[card.question.kind].control(card, title, { h, words, set }), card.wrong);
+  const tools = { h, words, set, searched: (...list) => searched(words, ...list) };
+  return h("div", { class: "control" }, loaded[card.question.kind].control(card, title, tools), card.wrong);
+}
+
+// The most boxes to tick without a search.
+const BOXES = 12;
+
+/** Return `list`, where it is long below a field that hides those `rows` whose names lack what is typed and that are not ticked. */
+function searched(words, list, rows, names, title) {
+  if (names.length <= BOXES) return list;
+  const hint = h("p", { id: `${title}-found`, class: "soft", role: "status" }, words.typeToFind(names.length));
+  const find = ({ target }) => {
+    const wanted = target.value.trim().toLowerCase();
+    const fits = names.map((name) => String(name).toLowerCase().includes(wanted));
+    rows.forEach((row, i) => (row.hidden = !fits[i] && !row.querySelector("input").checked));
+    hint.textContent = wanted ? words.found(fits.filter(Boolean).length, Infinity) : words.typeToFind(names.length);
+  };
+  list.classList.add("found");
+  return [h("input", { type: "search", autocomplete: "off", dir: "auto", "aria-labelledby": title, "aria-describedby": hint.id, oninput: find }), hint, list];
 }
 
 /** Return the sentence about a mistake in a card's answer; null where the answer is valid. */
@@ -43,12 +61,23 @@ export function showMistake(card, sentence) {
   return field;
 }
 
-/** Errors whose English message says more than the sentence of `errorSentence`. */
-export const DETAILED = ["turn", "limit", "state", "contract", "digest", "issuer"];
+// Errors whose English message says more than the sentence of the page's language.
+const DETAILED = ["turn", "limit", "state", "contract", "digest", "issuer", "invitation", "revision"];
 
 /** Return the sentence for an error in the page's language; undefined where it has none. */
-export const errorSentence = ({ type, reason, code }, words) =>
+const errorSentence = ({ type, reason, code }, words) =>
   words.refusals[type] ?? words.errors[reason] ?? { closed: words.closed, asked: words.asked.error }[code] ?? words.errors[code];
+
+/** Show an error as a sentence, `own` or that of its code; what only English says follows, opened by a tap on other pages. */
+export function problemView(problem, words, own = errorSentence(problem, words)) {
+  const known = problem instanceof RumorError;
+  // An unknown error's message may contain an answer, so only the stack is logged.
+  if (!known) console.error(problem?.name, String(problem?.stack).match(/^\s+at .*$/gm)?.join("\n"));
+  const detailed = known && (!own || (!problem.type && !problem.reason && DETAILED.includes(problem.code)));
+  const detail = detailed && h("p", { lang: "en" }, `${problem.message[0].toUpperCase()}${problem.message.slice(1)}.`);
+  if (words.tag === "en" && !own && detail) return [detail];
+  return [h("p", {}, own ?? words.errors.other), words.tag === "en" || !detail ? detail : h("details", {}, h("summary", {}, words.detail), detail)];
+}
 
 /** Return an answer as text for the respondent. */
 export const formatAnswer = (question, value, words) => (loaded[question.kind].formatAnswer ?? String)(value, words);

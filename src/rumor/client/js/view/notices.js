@@ -27,19 +27,19 @@ function assignmentView({ questions, total, day, days, open }, words, lang) {
     said.push(words.day(new Intl.DateTimeFormat(lang, { dateStyle: "long", timeZone: "UTC" }).format(date), days));
     if (!open) said.push(date > new Date() ? words.early : words.late);
   }
-  return h("div", { id: "asked", class: "notice" }, said.map((sentence) => h("p", {}, sentence)));
+  return h("div", { id: "asked", class: "notice info" }, said.map((sentence) => h("p", {}, sentence)));
 }
 
 /** Show that the reports of two questions are linked, and their total epsilon. */
 function linkedView({ linked, question }, words) {
   const [first, second] = linked.map((id) => question(id).text || id);
   const both = linked.reduce((sum, id) => sum + lossOf(question(id)).answer, 0);
-  return h("p", { id: "linked", class: "notice" }, words.linked(first, second, formatNumber(words, both, 4)));
+  return h("p", { id: "linked", class: "notice info" }, words.linked(first, second, formatNumber(words, both, 4)));
 }
 
 /** Show which relay forwards the reports. */
 function relayView({ url, crowd, days, turn_hours: hours }, words) {
   // With turns an envelope waits for two of them at most.
   const said = words.relay(new URL(url).origin, crowd, hours ? Math.ceil(hours / 12) : days);
-  return h("p", { id: "relay", class: "notice" }, said, hours ? ` ${words.turns(hours)}` : null);
+  return h("p", { id: "relay", class: "notice info" }, said, hours ? ` ${words.turns(hours)}` : null);
 }

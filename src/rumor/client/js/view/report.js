@@ -78,16 +78,24 @@ export function noteDrawn(card, reports) {
   card.mine = new Map([...(card.mine ?? []), ...reports.map(({ id }) => [String(id), card.value])]);
 }
 
-/** Show the reports of a card, each beside its answer where this page drew it. */
-export function reportsView(card, words) {
+/** Show the reports of a card, each beside its answer where this page drew it; if `brief`, as a line that opens. */
+export function reportsView(card, words, brief = false) {
   const { question, envelopes } = card;
   const own = envelopes.map(({ id }) => card.mine?.get(String(id)));
   const isOwn = (value) => value !== undefined;
   return [
     card.state === "drawn" && !own.every(isOwn) ? h("p", { class: "soft" }, words.earlier) : null,
-    own.some(isOwn) ? (card.notes ?? []).map((note) => h("p", { class: "notice note" }, words.notes[note.code](note))) : null,
-    envelopes.map(({ report }, i) =>
-      reportView({ question, value: own[i] }, describeReport(question, report), report, isOwn(own[i]) ? formatAnswer(question, own[i], words) : null, words)),
+    own.some(isOwn) ? (card.notes ?? []).map((note) => h("p", { class: "notice info note" }, words.notes[note.code](note))) : null,
+    envelopes.map(({ report }, i) => {
+      const [mine, description] = [{ question, value: own[i] }, describeReport(question, report)];
+      const value = isOwn(own[i]) ? formatAnswer(question, own[i], words) : null;
+      if (!brief) return reportView(mine, description, report, value, words);
+      return h("details", { class: "brief", open: card.isOpen, ontoggle: ({ target }) => (card.isOpen = target.open) },
+        h("summary", {},
+          value === null ? null : h("span", {}, h("small", {}, words.stays), h("span", { dir: "auto" }, value)),
+          h("span", {}, h("small", {}, words.leaves), h("span", { dir: "auto" }, inBrief(description.parts, words)))),
+        reportView(mine, description, report, value, words, brief));
+    }),
   ];
 }
 
@@ -97,8 +105,9 @@ export function reportsView(card, words) {
  * @param {{ caption: string, parts: any[] }} description
  * @param {Uint8Array} report
  * @param {string | null} value the answer, where the page still knows it
+ * @param {boolean} brief whether a line above shows the answer
  */
-function reportView(card, description, report, value, words) {
+function reportView(card, description, report, value, words, brief) {
   const { question } = card;
   const caption = words.captions[question.mechanism.name] ?? description.caption;
   const labelled = description.parts.find((part) => part.kind === "bits" && part.labels);
@@ -106,11 +115,26 @@ function reportView(card, description, report, value, words) {
   return h("div", { class: "report" },
     h("p", { class: "soft" }, caption),
     coinsView(description.coins, words),
-    labelled ? [otherParts(description.parts, words), bitTable(labelled, value, isOwnLabel(labelled, card, value), words)] : valueAndReport(description.parts, value, words),
+    labelled ? [otherParts(description.parts, words), bitTable(labelled, value, isOwnLabel(labelled, card, value), words)] : valueAndReport(description.parts, brief ? null : value, words),
     drawn ? null : h("p", { class: "soft" }, words.whole(report.length)),
     drawn ? null : tiles(bitsOf(report.subarray(0, SHOWN_BYTES)), words),
     !drawn && report.length > SHOWN_BYTES ? h("p", { class: "soft" }, words.more(report.length - SHOWN_BYTES)) : null,
     alternativesDetails(card, report, words));
+}
+
+// The most answers with a 1 that a line names.
+const NAMED = 3;
+
+/** Return what a report says, as a line. */
+function inBrief(parts, words) {
+  const { comma, more } = words.alternatives;
+  return parts.map((part) => {
+    if (part.kind !== "bits") return `${part.name === "answer" ? "" : `${partName(part, words)}: `}${partValue(part, words)}`;
+    const ones = part.value.filter(Boolean).length;
+    if (!part.labels) return part.value.length > 1 ? words.bitsSummary(part.value.length, ones) : `${partName(part, words)}: ${ones}`;
+    const named = part.labels.filter((_, i) => part.value[i]).slice(0, NAMED);
+    return ones ? named.join(comma) + (ones > NAMED ? more(formatNumber(words, ones - NAMED, 9)) : "") : words.none;
+  }).join(comma) || words.none;
 }
 
 /** Show the probabilities of the report's noise. */
@@ -178,10 +202,11 @@ function valueAndReport(parts, value, words) {
     h("div", { class: "leaves" }, h("h3", {}, words.leaves), h("dl", {}, parts.map((part) => partView(part, words)))));
 }
 
-function partView(part, words) {
-  const shown = part.kind === "bits" ? tiles(part.value, words) : (Object.hasOwn(words.values, part.value) ? words.values[part.value] : String(part.value));
-  return h("div", {}, h("dt", {}, words.parts[part.name] ?? part.name), h("dd", {}, shown));
-}
+const partName = ({ name }, words) => words.parts[name] ?? name;
+const partValue = ({ value }, words) => (Object.hasOwn(words.values, value) ? words.values[value] : String(value));
+
+const partView = (part, words) =>
+  h("div", {}, h("dt", {}, partName(part, words)), h("dd", {}, part.kind === "bits" ? tiles(part.value, words) : partValue(part, words)));
 
 function tiles(bits, words) {
   const ones = bits.filter((bit) => bit).length;

@@ -2,6 +2,7 @@
 
 const STYLE = `
 .wrong { margin-top: 0.5rem; color: var(--warn); font-weight: 550; }
+.notice.info { background: var(--wash); color: var(--ink); }
 [aria-invalid] { border-color: var(--warn) !important; outline-color: var(--warn); }
 .bittable tfoot td { text-align: start; color: var(--soft); font-size: 0.85rem; padding-top: 0.6rem; }
 .odds { margin-top: 0.7rem; font-size: 0.92rem; color: var(--soft); }
@@ -17,9 +18,31 @@ const STYLE = `
 .option { display: flex; gap: 0.8rem; align-items: center; padding: 0.55rem 0.7rem; border-radius: 0.6rem; cursor: pointer; transition: background 0.15s; }
 .option:hover, .option:has(:checked) { background: var(--wash); }
 .option span { min-width: 0; overflow-wrap: anywhere; }
+.control [type="search"] { width: 100%; padding: 0.7rem 0.9rem; border: 1px solid var(--soft); border-radius: 0.6rem; background: var(--card); }
+.found { max-height: 17rem; margin: 0.6rem 0 0; padding: 0.3rem; overflow: auto; border: 1px solid var(--line); border-radius: 0.6rem; }
+.found:empty { display: none; }
+.scale { grid-template-columns: repeat(auto-fit, minmax(2.6rem, 1fr)); gap: 0.3rem; margin-inline: 0; }
+.scale .option { flex-direction: column; gap: 0.2rem; padding: 0.5rem 0.2rem; border: 1px solid var(--line); }
+.scale .option:has(:checked) { border-color: var(--accent); }
+input[type="range"] { width: 100%; accent-color: var(--accent); }
+/* No answer yet: nothing stands on the line. */
+.unset { accent-color: var(--line) !important; }
+.unset::-webkit-slider-thumb { opacity: 0; }
+.unset::-moz-range-thumb { opacity: 0; }
 .pair { display: grid; grid-template-columns: 1fr 7rem; gap: 0.5rem; align-items: center; min-height: 3rem; }
 .pair input[type="number"] { padding-block: 0.4rem; }
 .report { container-type: inline-size; margin-top: 0.8rem; display: grid; gap: 0.9rem; }
+.brief { margin-top: 0.6rem; }
+#cards:has(.brief) { gap: 0.8rem; }
+.card:has(.brief) { padding-block: 0.9rem; }
+.card:has(.brief) h2 { font-size: 1.1rem; }
+.brief > summary { display: grid; grid-template-columns: 1fr 1fr auto; gap: 0.9rem; align-items: start; padding: 0.45rem 0.8rem; border-radius: 0.6rem; background: var(--wash); cursor: pointer; list-style: none; }
+.brief > summary::-webkit-details-marker { display: none; }
+.brief > summary::after { content: "▾"; content: "▾" / ""; color: var(--accent); align-self: center; }
+.brief[open] > summary::after { rotate: 180deg; }
+.brief > summary > span:only-child { grid-column: 1 / 3; }
+.brief small { display: block; color: var(--soft); font-weight: 600; }
+.brief > summary span span { display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2; overflow: hidden; overflow-wrap: anywhere; font-weight: 550; }
 .split { display: grid; gap: 0.9rem; align-items: start; grid-template-columns: 1fr 2fr; }
 .split > :only-child { grid-column: 1 / -1; }
 .split > div { border-radius: 0.8rem; padding: 0.9rem 1rem; }
@@ -61,6 +84,11 @@ dd:has(.tiles) { width: 100%; }
 .who dd { font-weight: 450; }
 .bittable th { overflow-wrap: anywhere; }
 .wrong:empty { display: none; }
+@media (forced-colors: active) {
+  .track, .meter { border: 1px solid; }
+  .track span, .meter span, .bit.one { forced-color-adjust: none; background: Highlight; }
+  .bit.one { color: HighlightText; }
+}
 @container (max-width: 25rem) {
   .split { grid-template-columns: 1fr; }
   .tiles { grid-template-columns: repeat(8, 1.5rem); }

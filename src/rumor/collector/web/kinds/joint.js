@@ -2,7 +2,7 @@
 
 import { tables } from "../charts.js";
 import { h } from "/client/view/dom.js";
-import { decimals, interval, plain, share } from "../numbers.js";
+import { decimals, interval, pValue, plain, share } from "../numbers.js";
 import * as choice from "./choice.js";
 
 export const { error, errorName } = choice;
@@ -28,6 +28,13 @@ const cellsOf = ({ estimates }, [first, second]) =>
     .filter((row) => row[first] !== null && row[second] !== null)
     .map((row) => ({ ...row, row: row[first], column: row[second] }));
 
+/** What the headline says: the most frequent combination of answers. */
+export function top(estimate) {
+  const cells = rows(estimate).filter((row) => row.ratio !== null);
+  const most = cells.reduce((best, row) => (row.frequency > best.frequency ? row : best), cells[0]);
+  return most && { name: most.value, quantity: "share", ...most, value: most.frequency, show: (value) => share(value, decimals(estimate.halving.stderr)) };
+}
+
 /** Return the association of the answers, if there is one table. */
 export const figures = ({ tables: found }) =>
   found.length === 1 ? [[plain(found[0].cramers_v.value, 2), "Cramér's V"]] : [];
@@ -36,9 +43,8 @@ export const figures = ({ tables: found }) =>
 export function remarks({ tables: found, looks }) {
   const ends = ({ low, high }) => (high === null ? `${plain(low)} or more` : interval(low, high, (value) => plain(value)));
   const said = found.map(({ parts, independence, cramers_v: v, odds_ratio: odds, weight_of_independence: weight }) => {
-    const p = independence.p_value < 1e-4 ? "below 0.0001" : plain(independence.p_value);
     const ratio = odds ? ` Odds ratio ${plain(odds.value)} (${ends(odds)}).` : "";
-    const words = `${parts.join(" and ")}: Cramér's V ${plain(v.value)} (${ends(v)}); test of independence p ${p}, weight of independence ${share(weight)}.${ratio}`;
+    const words = `${parts.join(" and ")}: Cramér's V ${plain(v.value)} (${ends(v)}); p-value of independence ${pValue(independence.p_value)}, weight of independence ${share(weight)}.${ratio}`;
     return h("p", {}, words);
   });
   return looks === "any" ? [...said, h("p", { class: "soft" }, "The test and the measures of association are valid for one look.")] : said;

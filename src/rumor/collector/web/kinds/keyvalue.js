@@ -1,15 +1,16 @@
 /** Keys with a number each: the share who hold a key, and the mean of those who do. */
 
-import { means } from "../charts.js";
+import { means } from "../bars.js";
+import { h } from "/client/view/dom.js";
 import { decimals, interval, plain, share } from "../numbers.js";
 import * as choice from "./choice.js";
 
 export const charts = {
   ...choice.charts,
-  means: ({ range }, { estimates }) => means(estimates, range, "mean of those who hold it"),
+  means: ({ range }, { estimates }) => h("div", {}, h("h3", {}, "Mean of those who hold it"), means(estimates, range)),
 };
 
-export const { error, errorName } = choice;
+export const { error, errorName, isList, top } = choice;
 
 export function columns(estimate, level) {
   const shown = (value) => share(value, decimals(estimate.halving.stderr));

@@ -1,9 +1,16 @@
 /** A number: one mean, in its own unit. */
 
-import { means } from "../charts.js";
+import { means } from "../bars.js";
 import { fixed, interval, plain } from "../numbers.js";
 
-export const charts = { means: ({ range }, { estimates }) => means(estimates, range, "mean") };
+const shown = ({ halving }) => (value) => fixed(value, halving.stderr);
+
+export const charts = { means: ({ range }, estimate) => means(estimate.estimates, range, shown(estimate)) };
+
+export const top = (estimate) => {
+  const [{ mean, low, high }] = estimate.estimates;
+  return { name: "mean", quantity: "mean", value: mean, low, high, show: shown(estimate) };
+};
 
 export const error = (value) => plain(value, 2);
 export const errorName = "standard error";

@@ -108,6 +108,7 @@ export default {
     unreachable: "The collector cannot be reached just now. Try again in a while.",
     other: "Something went wrong, and nothing was sent.",
   },
+  detail: "More about it",
   wrong: {
     number: "Type a number.",
     whole: (low, high) => `Type a whole number from ${low} to ${high}.`,
@@ -116,6 +117,7 @@ export default {
     answer: "This answer cannot be used as it is. Nothing was sent.",
   },
   typeToFind: (n) => `Type to find one of ${n.toLocaleString("en")} answers.`,
+  found: (n, most) => (n === 0 ? "No answer matches." : n === 1 ? "1 answer matches." : n < most ? `${n} answers match.` : `The first ${n} answers that match are shown.`),
   others: (n, ones) => `and ${n.toLocaleString("en")} other answers, of which ${ones.toLocaleString("en")} have a 1`,
   tryIt: "Try it twenty times without sending",
   retry: "Try again",

@@ -108,6 +108,7 @@ export default {
     unreachable: "収集サーバーにつながりません。しばらくしてからもう一度お試しください。",
     other: "問題が起きました。何も送られていません。",
   },
+  detail: "詳細（英語）",
   wrong: {
     number: "数を入力してください。",
     whole: (low, high) => `${low}から${high}までの整数を入力してください。`,
@@ -116,6 +117,7 @@ export default {
     answer: "この答えはこのままでは使えません。何も送られていません。",
   },
   typeToFind: (n) => `入力すると${n.toLocaleString("ja")}個の答えから探せます。`,
+  found: (n, most) => (n === 0 ? "一致する回答はありません。" : n < most ? `${n}件の回答が一致します。` : `一致する回答のうち最初の${n}件を表示しています。`),
   others: (n, ones) => `ほかに${n.toLocaleString("ja")}個の答えがあり、そのうち${ones.toLocaleString("ja")}個が1です`,
   tryIt: "送らずに20回試す",
   retry: "もう一度試す",

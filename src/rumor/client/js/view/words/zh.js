@@ -108,6 +108,7 @@ export default {
     unreachable: "暂时无法连接收集服务器，请稍后再试。",
     other: "出了问题，没有发送任何内容。",
   },
+  detail: "详细信息（英文）",
   wrong: {
     number: "请输入一个数字。",
     whole: (low, high) => `请输入${low}到${high}之间的整数。`,
@@ -116,6 +117,7 @@ export default {
     answer: "这个答案不能直接使用。没有发送任何内容。",
   },
   typeToFind: (n) => `输入文字，从${n.toLocaleString("zh")}个答案中查找。`,
+  found: (n, most) => (n === 0 ? "没有匹配的答案。" : n < most ? `有${n}个答案匹配。` : `显示前${n}个匹配的答案。`),
   others: (n, ones) => `另有${n.toLocaleString("zh")}个答案，其中${ones.toLocaleString("zh")}个为1`,
   tryIt: "试二十次（不发送）",
   retry: "再试一次",

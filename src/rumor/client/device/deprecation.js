@@ -1,0 +1,3 @@
+/** Apps have no old names yet (../js/deprecation.js has those of pages). */
+
+export const withOldNames = (target) => target;

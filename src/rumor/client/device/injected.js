@@ -1,0 +1,3 @@
+/** What the build puts in the place of the language's own. */
+
+export { Settling as Promise } from "./promise.js";

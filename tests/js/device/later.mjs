@@ -1,0 +1,39 @@
+/** The same life on a host that answers at once and on one that answers later; both as JSON. */
+
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+
+const { bundle, contract } = JSON.parse(readFileSync(0, "utf8"));
+const rumor = await import(bundle);
+
+async function live(answer) {
+  let [kept, count] = [null, 0];
+  const [promises, urls] = [[], []];
+  const host = {
+    random: (size) => createHash("shake256", { outputLength: size }).update(String(count++)).digest(),
+    load: () => answer(kept),
+    save: (text) => answer(void (kept = text)),
+    now: () => 1.7e12,
+    send: (url, bytes) => {
+      urls.push(url);
+      const ids = bytes.length / 17;
+      return answer({ status: 200, body: JSON.stringify({ accepted: ids, duplicates: 0 }) });
+    },
+  };
+  const noted = (name, found) => {
+    if (typeof found?.then === "function") promises.push(name);
+    return found;
+  };
+  const device = await noted("open", rumor.openDevice(host, { maxEpsilon: 2 }));
+  const parsed = rumor.parseContract(contract);
+  await noted("prepare", device.prepare(parsed, { a: "red" }));
+  await noted("send", device.send("https://collector.example", parsed));
+  await noted("spent", device.spent());
+  // Two at once: the second waits for the first.
+  const both = await Promise.allSettled([1, 2].map(async () => device.prepare(parsed, { a: "blue" })));
+  await device.send("https://collector.example", parsed);
+  return { promises, kept, urls, refused: both.find(({ status }) => status === "rejected").reason.code };
+}
+
+const later = (value) => new Promise((resume) => setTimeout(() => resume(value), 1));
+console.log(JSON.stringify([await live((value) => value), await live(later)]));
