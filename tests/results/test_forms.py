@@ -433,10 +433,10 @@ def test_intervals_of_what_groups_make_are_their_own(result: Tabular) -> None:
     level, z = 0.8, -NormalDist().inv_cdf(0.1)
     if isinstance(result, Regression):
         low, high = result.interval(level)
-        wanted = result.profile(z)
-        np.testing.assert_allclose([low, high], wanted)
+        profile = result.profile(z)
+        np.testing.assert_allclose([low, high], profile)
         # Profiles are Wald's ends, but for the likelihood's lean.
-        for end, side in zip(wanted, (-1, 1), strict=True):
+        for end, side in zip(profile, (-1, 1), strict=True):
             wald = result.coefficients + side * z * result.stderr
             np.testing.assert_allclose(end, wald, atol=0.3 * float(result.stderr.max()))
         return
