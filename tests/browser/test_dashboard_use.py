@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Route, expect
 
 from rumor.collector.http.server import background
 from rumor.collector.service import Service
@@ -209,14 +209,18 @@ def test_an_estimate_that_takes_long_says_so_and_the_last_one_stays(
         store.write([batch(entry, name, np.arange(1000) % 2) for name in ("one", "two")])
         page = open_page()
         held: list[Route] = []
-        holds = [True]
+        holds = True
+
+        def hold(route: Route) -> None:
+            if holds:
+                held.append(route)
+            else:
+                route.continue_()
+
         page.goto(url)
         first = page.locator("#shares .bars")
         expect(first).to_contain_text("%")
-        page.route(
-            "**/v1/estimates/**",
-            lambda route: held.append(route) if holds[0] else route.continue_(),
-        )
+        page.route("**/v1/estimates/**", hold)
         page.get_by_role("button", name="Two?").click()
         expect(page.locator("#problem")).to_have_text("Estimating …")
         expect(first).to_have_count(0)
@@ -225,7 +229,7 @@ def test_an_estimate_that_takes_long_says_so_and_the_last_one_stays(
         expect(first).to_contain_text("%")
         said = "Estimating …, the figures are those of 1,000 reports"
         expect(page.locator("#status")).to_have_text(said)
-        holds[0] = False
+        holds = False
         for each in held:
             each.continue_()
         settled(page)
