@@ -211,10 +211,11 @@ def test_a_host_that_answers_later_has_the_same_ledger() -> None:
         "bundle": str(built(kind="mjs")),
         "contract": json.loads(collection(COLOUR).canonical()),
     }
-    now, later = node("device/later.mjs", given=given)
+    now, later, other = node("device/later.mjs", given=given)
     assert now["promises"] == []
     assert later["promises"] == ["open", "prepare", "send", "spent"]
-    assert now["kept"] == later["kept"]
+    assert now["kept"] == later["kept"] != other["kept"]
+    assert now["refused"] == other["refused"]
     assert now["refused"] == later["refused"] == "limit"
     assert now["urls"] == later["urls"] == ["https://collector.example/v1/reports"] * 2
 

@@ -1,4 +1,4 @@
-/** The same life on a host that answers at once and on one that answers later; both as JSON. */
+/** The same life on a host that answers at once, and on two that answer later and take turns; all as JSON. */
 
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -6,11 +6,11 @@ import { readFileSync } from "node:fs";
 const { bundle, contract } = JSON.parse(readFileSync(0, "utf8"));
 const rumor = await import(bundle);
 
-async function live(answer) {
+async function live(answer, seed) {
   let [kept, count] = [null, 0];
   const [promises, urls] = [[], []];
   const host = {
-    random: (size) => createHash("shake256", { outputLength: size }).update(String(count++)).digest(),
+    random: (size) => createHash("shake256", { outputLength: size }).update(`${seed} ${count++}`).digest(),
     load: () => answer(kept),
     save: (text) => answer(void (kept = text)),
     now: () => 1.7e12,
@@ -36,4 +36,6 @@ async function live(answer) {
 }
 
 const later = (value) => new Promise((resume) => setTimeout(() => resume(value), 1));
-console.log(JSON.stringify([await live((value) => value), await live(later)]));
+const now = await live((value) => value, "one");
+const [one, other] = await Promise.all([live(later, "one"), live(later, "other")]);
+console.log(JSON.stringify([now, one, other]));
