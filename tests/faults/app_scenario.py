@@ -169,9 +169,15 @@ def every_fault(url: str) -> list[dict[int, str]]:
 
 
 def some_pairs(single: Sequence[Mapping[int, str]], count: int) -> list[dict[int, str]]:
-    """Some pairs of faults in one life, the same at every run."""
+    """Distinct pairs of faults in one life, the same at every run."""
     chance = random.Random("pairs")
-    return [{**one, **other} for one, other in (chance.sample(single, 2) for _ in range(count))]
+    found: dict[tuple[tuple[int, str], ...], dict[int, str]] = {}
+    while len(found) < count:
+        one, other = chance.sample(single, 2)
+        both = {**one, **other}
+        if len(both) == 2:  # not two at one call
+            found[tuple(sorted(both.items()))] = both
+    return list(found.values())
 
 
 def strike(faults: Mapping[int, str], front: Front, store: Store) -> None:
