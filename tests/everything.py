@@ -11,6 +11,7 @@ FURTHER: dict[str, dict[str, object]] = {
     "subset-selection": {"labels": [f"town {i}" for i in range(20)]},
     "local-hashing": {"labels": None, "domain": 500},
     "basic-rappor": {"epsilon": None},
+    "paper": {"labels": ["yes", "no"], "epsilon": None},
     "block": {"cap": None},
     "item-sampling": {"cap": 2},
     "key-set": {"cap": 2},
@@ -18,6 +19,7 @@ FURTHER: dict[str, dict[str, object]] = {
 }
 OPTIONS: dict[str, dict[str, object]] = {
     "basic-rappor": {"f": 0.9, "p": 0.5, "q": 0.75},
+    "paper": {"design": "forced-response", "yes": "1/4", "no": "1/12"},
     "privkvm": {"rounds": 2},
 }
 

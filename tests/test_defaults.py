@@ -87,6 +87,7 @@ DEFAULTS = {
     "BitPerValue.outputs": "public=b''",
     "BlockReports.outputs": "public=b''",
     "CappedMechanism": "low=-1.0, high=1.0, outside='refuse', over_cap='refuse', steps=32768",
+    "Certificate": "warnings=()",
     "Collection": "admission='open', revision=1",
     "Draft": "note='', groups=<factory>",
     "FrequencyOracle.variance": "of='population'",
@@ -111,6 +112,7 @@ DEFAULTS = {
     "DayColumn": "zone='UTC'",
     "draft_questions": "only=()",
     "People": "before=<factory>, made=<factory>, barred=<factory>",
+    "PaperDesign.variance": "of='population'",
     "PersonRule": "each='first', cap=1",
     "PersonTable": "mark='|', missing_rule=<factory>, _starts=<factory>, is_selected=<factory>, "
     "_origins=<factory>",
@@ -171,9 +173,10 @@ DEFAULTS = {
     "parse_number": "what='an answer'",
     "open_words": "cohorts=256, fits=()",
     "privatize": "columns=mappingproxy({}), groups=mappingproxy({}), keep=(), missing='error', "
-    "mark='|', replace=False",
-    "privatize_questions": "columns=mappingproxy({}), groups=mappingproxy({}), keep=()",
-    "privatize_table": "groups=mappingproxy({}), keep=()",
+    "mark='|', replace=False, randomised=False",
+    "privatize_questions": "columns=mappingproxy({}), groups=mappingproxy({}), keep=(), "
+    "randomised=False",
+    "privatize_table": "groups=mappingproxy({}), keep=(), randomised=False",
     "question_loss": "values=1",
     "scale_from_contract": "range=()",
     "format_value": "limit=60",
@@ -232,6 +235,11 @@ CALLS: list[tuple[str, str, Callable[..., object]]] = [
         "SetMechanism.variance",
         "",
         lambda **said: rumor.SetBlock(domain=3, block=2, epsilon=1.0).variance(FEW, 5, **said),
+    ),
+    (
+        "PaperDesign.variance",
+        "",
+        lambda **said: BY_NAME["paper"].examples()[0].variance(FEW[:2], 5, **said),  # type: ignore[attr-defined]
     ),
     ("Harmony.variance", "", lambda **said: MEANS["harmony"].variance(0.25, **said)),
     ("Piecewise.variance", "", lambda **said: MEANS["piecewise"].variance(0.25, **said)),

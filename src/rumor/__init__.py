@@ -35,6 +35,7 @@ _HOMES = {
     "OpenWordEstimate": "rumor.kinds.words.result",
     "OpenWords": "rumor.mechanisms",
     "OrderedEstimate": "rumor.kinds.ordered.result",
+    "PaperDesign": "rumor.mechanisms",
     "PckvGrr": "rumor.mechanisms",
     "PersonRule": "rumor.contract.person_rows",
     "Piecewise": "rumor.mechanisms",
@@ -127,6 +128,7 @@ if TYPE_CHECKING:
     from rumor.mechanisms import LocalHashing as LocalHashing
     from rumor.mechanisms import Mixed as Mixed
     from rumor.mechanisms import OpenWords as OpenWords
+    from rumor.mechanisms import PaperDesign as PaperDesign
     from rumor.mechanisms import PckvGrr as PckvGrr
     from rumor.mechanisms import Piecewise as Piecewise
     from rumor.mechanisms import PrivKV as PrivKV

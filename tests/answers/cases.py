@@ -451,7 +451,7 @@ def _crafted(id: str) -> Any:
     """Return what is said of honest reports, and of some with a tenth of crafted ones."""
     mechanism, honest, found = mechanism_of(id), reports_of(id, SOME), {}
     if isinstance(mechanism, FrequencyOracle):
-        targets = np.array([1, 2])
+        targets = np.array([1, 2]) % mechanism.domain
         fakes = craft(mechanism, targets, SOME // 10, random=Seeded(3))
         batches = {"honest": honest, "crafted": np.concatenate([honest, fakes])}
         for name, batch in batches.items():

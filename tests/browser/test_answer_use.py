@@ -129,6 +129,48 @@ def test_a_list_of_more_than_a_dozen_is_searched_by_the_keyboard(
         expect(page.locator("[data-question=place].drawn")).to_contain_text("place 12")
 
 
+def test_more_than_a_dozen_boxes_are_searched_and_ticked_ones_stay(
+    open_page: OpenPage, tmp_path: Path, axe: str
+) -> None:
+    names = [f"thing {i}" for i in range(13)]
+    several = {"id": "several", "kind": "set", "text": "Which?", "labels": names, "epsilon": 2.0}
+    amounts = {"id": "amounts", "kind": "keyvalue", "text": "How many?", "keys": names}
+    with asked(tmp_path, several, {**amounts, "low": 0, "high": 9, "epsilon": 2.0}) as url:
+        page = open_page()
+        page.goto(url)
+        for id in ("several", "amounts"):
+            place = page.locator(f"[data-question={id}]")
+            boxes, field = place.get_by_role("checkbox"), place.get_by_role("searchbox")
+            expect(boxes).to_have_count(14)
+            place.get_by_label("thing 3", exact=True).check()
+            field.fill("THING 1")
+            expect(place.locator("[role=status]")).to_have_text("4 answers match.")
+            expect(boxes).to_have_count(6)  # those, the one that is ticked, and none of these
+            place.get_by_label("thing 11", exact=True).check()
+        for number in page.get_by_role("spinbutton").all():
+            number.fill("5")
+        assert objections(page, axe) == []
+        page.locator("#go").click()
+        lines = page.locator(".brief > summary")
+        expect(lines.nth(0)).to_contain_text("thing 3, thing 11")
+        expect(lines.nth(1)).to_contain_text("thing 3: 5, thing 11: 5")
+
+
+def test_bars_are_seen_in_forced_colours(open_page: OpenPage, tmp_path: Path) -> None:
+    with asked(tmp_path, choice("one", ["yes", "no"]), choice("two", ["yes", "no"])) as url:
+        page = open_page(size="phone")
+        page.emulate_media(forced_colors="active")
+        page.goto(url)
+        colour = "(e) => getComputedStyle(e).backgroundColor"
+        card = reach(page, "one")
+        assert page.locator("progress").evaluate(
+            "(e) => getComputedStyle(e).forcedColorAdjust"
+        ) == ("none")
+        before, track = card.locator(".belief .before"), card.locator(".belief .track")
+        assert before.evaluate(colour) != track.evaluate(colour)
+        assert "1px" in track.evaluate("(e) => getComputedStyle(e).border")
+
+
 def test_few_positions_are_buttons_and_many_a_slider_without_a_place_before(
     open_page: OpenPage, tmp_path: Path, axe: str
 ) -> None:

@@ -206,6 +206,37 @@ def test_a_mistake_is_told_at_its_place_on_a_phone(people: People, tmp_path: Pat
         tab.hush()
 
 
+def test_a_slider_is_moved_a_long_list_searched_and_a_line_opened(
+    people: People, tmp_path: Path
+) -> None:
+    """By the keys; nothing is chosen before, and each answer is a line that opens."""
+    walked = {"id": "walked", "kind": "ordered", "low": 0, "high": 60, "bins": 12, "epsilon": 2.0}
+    town = choice("town", [f"town {i}" for i in range(70)], 2.0)
+    with asked(tmp_path, walked, town) as url:
+        tab = people.new()
+        tab.go(url)
+        slider = "[data-question=walked] input[type=range]"
+        tab.see(slider)
+        said = "(css) => document.querySelector(css).getAttribute('aria-valuetext')"
+        assert tab.run(said, slider) == "Choose an answer"
+        assert tab.texts("#go") == ["Answer a question to continue"]
+        tab.run("(css) => document.querySelector(css).focus()", slider)
+        tab.type(KEYS["ArrowDown"])
+        tab.until(f"(css) => ({said})(css) === '20'", slider)
+        tab.fill("[data-question=town] input[type=search]", "n 69")
+        tab.see("[data-question=town] .option", count=1)
+        tab.see("#q-town-hint", "1 answer matches.")
+        tab.type(KEYS["Tab"] + KEYS["Space"])
+        tab.see("#go", "Add noise to my 2 answers")
+        tab.click("#go")
+        tab.see(".card.drawn", count=2)
+        tab.see("[data-question=town] summary", "town 69")
+        tab.see(".report", count=0)
+        tab.click("[data-question=walked] summary", "20")
+        tab.see(".report", count=1)
+        tab.hush()
+
+
 def test_a_browser_that_keeps_nothing_and_a_collector_that_is_away(
     people: People, tmp_path: Path
 ) -> None:

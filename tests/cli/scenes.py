@@ -340,6 +340,8 @@ def _stating(held: Collaborators) -> None:
     held.stand("rumor.privacy.statement.statement:statement", whole)
     held.stand("rumor.privacy.statement.statement:read_audit", {"passed": True})
     held.stand("rumor.privacy.statement.page:page", "page()")
+    held.stand("rumor.privacy.statement.sheet:sheets", "sheets()")
+    held.stand("rumor.privacy.statement.page:sheet_page", "sheet_page()")
     held.stand("rumor.privacy.statement.pdf:pdf", b"pdf()")
     held.stand("rumor.privacy.statement.registry:registry_entry", {"entry": 1})
     held.spy("rumor.core.files:write_whole")
@@ -523,6 +525,7 @@ SCENES: dict[str, Scene] = {
             "--html": "s.html",
             "--pdf": "s.pdf",
             "--registry": "s.json",
+            "--sheet": "sheet.html",
             "--audit": "audit.json",
             "--language": "ja --language en",
             "--json": "",
@@ -612,6 +615,7 @@ SCENES: dict[str, Scene] = {
             "--weight-column": "country",
             "--day": "2026-01-02",
             "--seed": "5",
+            "--randomised": "",
             "--json": "",
             **_READING,
         },

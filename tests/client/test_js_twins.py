@@ -187,7 +187,8 @@ def made(make: Callable[[Any], object], given: object) -> object:
 
 def mechanism_of(given: tuple[dict[str, Any], None]) -> object:
     mechanism = from_description(given[0])
-    return [mechanism.kind, mechanism.epsilon, mechanism.width, mechanism.permanence.memo_digest]
+    epsilon = mechanism.epsilon if math.isfinite(mechanism.epsilon) else None  # as JSON has it
+    return [mechanism.kind, epsilon, mechanism.width, mechanism.permanence.memo_digest]
 
 
 def taken(what: str, found: Any) -> object:

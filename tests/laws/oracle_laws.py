@@ -43,6 +43,11 @@ def codes_of(oracle: FrequencyOracle) -> list[int]:
     return [oracle.code(value) for value in rows(oracle)]
 
 
+def rates_vary(oracle: FrequencyOracle) -> bool:
+    """Whether values differ in how often their own people support them."""
+    return any(np.ndim(rate) > 0 for rate in oracle.rates)
+
+
 def is_public(oracle: FrequencyOracle) -> bool:
     """Whether reports begin with public randomness, over which facts hold only on average."""
     return list(oracle.publics()) != [b""]
@@ -69,7 +74,10 @@ def _asked(oracle: FrequencyOracle, report: Reports) -> bool:
 
 
 def law_reports_have_two_likelihoods(oracle: FrequencyOracle) -> None:
-    """A report's probability takes at most two values over the domain, `odds` apart."""
+    """A report's probability takes at most two values over the domain, `odds` apart.
+
+    Where reports differ in odds, they say all their likelihoods, and `odds` is the largest.
+    """
     apart = False
     for public in oracle.publics():
         chances, index = levels(oracle, public)
@@ -77,10 +85,27 @@ def law_reports_have_two_likelihoods(oracle: FrequencyOracle) -> None:
             high, low = int(column.max()), int(column.min())
             assert set(column.tolist()) <= {high, low}, "a report has a third likelihood"
             odds = chances[high] / chances[low]
-            assert odds in (1, oracle.exact_odds), "odds is not the ratio"
-            apart |= odds > 1
-    assert apart, "no report tells any values apart"
+            if rates_vary(oracle):
+                assert odds <= oracle.exact_odds, "odds is not the largest ratio"
+            else:
+                assert odds in (1, oracle.exact_odds), "odds is not the ratio"
+            apart |= odds == oracle.exact_odds
+    assert apart, "no report has the odds"
+    if rates_vary(oracle):
+        ours = oracle.likelihood_rows(oracle.outputs())
+        assert ours is not None
+        np.testing.assert_allclose(ours, oracle.channel().matrix().T, rtol=1e-15)
     assert oracle.odds == float(oracle.exact_odds) > 1
+
+
+def law_output_chances(oracle: FrequencyOracle) -> None:
+    """The chances of outputs among people of any distribution are those of the channel."""
+    if is_public(oracle) or oracle.domain > 50:
+        return
+    law = np.random.default_rng(209).dirichlet(np.ones(oracle.domain))
+    np.testing.assert_allclose(
+        oracle.output_chances(law), law @ oracle.channel().matrix(), rtol=1e-9
+    )
 
 
 def law_forward_and_adjoint(oracle: FrequencyOracle) -> None:
@@ -114,10 +139,20 @@ def law_hit_and_miss(oracle: FrequencyOracle) -> None:
     """P(x supported | x) and P(x supported | another) are those of the channel, exactly.
 
     Where `miss` differs from pair to pair it is their mean. Where it is an average over
-    public randomness, samples have to do.
+    public randomness, samples have to do. Where both differ from value to value, `rates` has
+    each of them, and these are their means.
     """
     assert oracle.hit == float(oracle.exact_hit)
     assert oracle.miss == float(oracle.exact_miss)
+    if rates_vary(oracle):
+        chances, z = oracle.channel().matrix(), support(oracle, b"")
+        supported = chances @ z
+        own, others = (np.asarray(rate) for rate in oracle.rates)
+        np.testing.assert_allclose(own, np.diag(supported), rtol=1e-12)
+        np.testing.assert_allclose(others, np.diag(supported[::-1]), rtol=1e-12)
+        np.testing.assert_allclose([oracle.hit, oracle.miss], [own.mean(), others.mean()])
+        assert oracle.domain == 2
+        return
     assert oracle.exact_hit > oracle.exact_miss, "nothing could be learned"
     for public in oracle.publics():
         z = support(oracle, public)
@@ -233,7 +268,7 @@ def law_views_agree(oracle: FrequencyOracle) -> None:
             for of, (v0, v1, v2) in score.spread.items():
                 for f in (0.0, 0.1, 1.0):
                     spread = v0 + v1 * f + v2 * f * f
-                    exact = oracle.variance(f, 1, of) * score.gain**2
+                    exact = oracle.variance(np.full(oracle.domain, f), 1, of) * score.gain**2
                     np.testing.assert_allclose(spread, exact, rtol=1e-9)
         if not is_public(oracle) and len(outputs) <= 1000:
             most = _single_estimates(oracle, outputs).max()
@@ -314,6 +349,8 @@ def _permuted_summary(
 ) -> Summary | None:
     """The summary of the same people when value x is called order[x], if there is such a one."""
     tally = oracle.tally(batch)
+    if rates_vary(oracle):
+        return None  # values have channels of their own, so other people gave these reports
     # Counters of outputs are those of values only where an output is a value.
     if oracle.tally_size == oracle.domain and not (oracle.tally_is_lossless and oracle.dispersion):
         moved = np.empty_like(tally)
@@ -384,6 +421,7 @@ def law_epsilon_is_a_ceiling(kind: type[FrequencyOracle]) -> None:
 
 ORACLE_LAWS: tuple[OracleLaw, ...] = (
     law_reports_have_two_likelihoods,
+    law_output_chances,
     law_forward_and_adjoint,
     law_hit_and_miss,
     law_unbiased,

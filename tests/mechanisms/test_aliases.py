@@ -12,6 +12,7 @@ import rumor
 from rumor.cli import main
 from rumor.core.errors import InputError
 from rumor.mechanisms.aliases import ALIASES, OTHER_ALGORITHMS
+from rumor.mechanisms.paper import DESIGNS
 from rumor.mechanisms.registry import ENTRIES
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "mechanisms.md"
@@ -24,6 +25,7 @@ NEEDS: dict[str, dict[str, Any]] = {
     "set": {"domain": 8},
 }
 OPTIONS: dict[str, dict[str, Any]] = {"select": {"cap": 3, "size": 4}}
+CHANCES = {"truth": "3/4", "ask": "2/3", "yes": "1/4", "no": "1/8"}
 EACH = pytest.mark.parametrize("alias", ALIASES)
 
 
@@ -31,18 +33,30 @@ def documented() -> dict[str, tuple[str, dict[str, object]]]:
     section = PAGE.read_text("utf-8").split("## Names from the literature")[1].split("\n## ")[0]
     found = {}
     for row in re.findall(r"^\| (`.*`) \| `(.*)` \|(.*)\|$", section, re.MULTILINE):
-        fixed = re.findall(r'`([a-z]+) = "?([a-z0-9]+)"?`', row[2])
+        fixed = re.findall(r'`([a-z]+) = "?([a-z0-9-]+)"?`', row[2])
         options = {key: int(text) if text.isdigit() else text for key, text in fixed}
         found.update(dict.fromkeys(re.findall(r"`([^`]+)`", row[0]), (row[1], options)))
     return found
 
 
+def needed(alias: str) -> dict[str, Any]:
+    """What the mechanism of an alias needs beside what its kind does; designs have no epsilon."""
+    meant = ALIASES[alias]
+    if meant.mechanism != "paper":
+        return dict(OPTIONS.get(meant.mechanism, {}))
+    chances = {name: CHANCES[name] for name in DESIGNS[alias].options}
+    return {"domain": 2, "epsilon": None, **chances}
+
+
 def question(name: str, mechanism: str, **options: object) -> str:
     """A collection file with one question that names a mechanism."""
     kind = KINDS[ALIASES[name].mechanism]
-    asked = {**options, **OPTIONS.get(ALIASES[name].mechanism, {})}
+    further = needed(name)
+    table = {**NEEDS[kind], "epsilon": 1.0}
+    domain = {key: further.pop(key, value) for key, value in table.items()}
+    asked = {**options, **further}
     said = "".join(f", {key} = {value!r}".replace("'", '"') for key, value in asked.items())
-    needs = "\n".join(f"{key} = {value}" for key, value in NEEDS[kind].items())
+    needs = "\n".join(f"{key} = {value}" for key, value in domain.items() if value is not None)
     return f"""
 name = "L"
 series = "l"
@@ -51,7 +65,6 @@ contact = "a@b.example"
 id = "q"
 kind = "{kind}"
 text = "?"
-epsilon = 1.0
 mechanism = {{ name = "{mechanism}"{said} }}
 {needs}
 """
@@ -66,12 +79,13 @@ def test_the_page_lists_every_alias() -> None:
 @EACH
 def test_the_factory_makes_the_mechanism_that_an_alias_means(alias: str) -> None:
     meant = ALIASES[alias]
-    needs = {**NEEDS[KINDS[meant.mechanism]], **OPTIONS.get(meant.mechanism, {}), "epsilon": 1.0}
+    needs = {**NEEDS[KINDS[meant.mechanism]], "epsilon": 1.0, **needed(alias)}
     made = rumor.mechanism(alias, **needs)
     assert made == rumor.mechanism(meant.mechanism, **{**needs, **meant.options})
     assert made.describe()["name"] == meant.mechanism
     for key, fixed in meant.options.items():
-        other = {"least": 2, "buckets": 3}.get(key, "optimized" if alias == "sue" else "symmetric")
+        others = {"least": 2, "buckets": 3, "design": "another"}
+        other = others.get(key, "optimized" if alias == "sue" else "symmetric")
         with pytest.raises(InputError, match=rf"^mechanism '{alias}' is .* with {key} .*; got "):
             rumor.mechanism(alias, **{**needs, key: other})
         assert rumor.mechanism(alias, **{**needs, key: fixed}) == made

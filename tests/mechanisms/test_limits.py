@@ -25,6 +25,7 @@ from rumor.mechanisms import BY_NAME, REGISTRY, FrequencyOracle, Mechanism, from
 from rumor.mechanisms.keyvalue import checked_parent
 from rumor.mechanisms.open_words.code import PrefixCode
 from rumor.mechanisms.open_words.design import levels_for, open_words
+from rumor.mechanisms.paper import DESIGNS
 from rumor.mechanisms.privkv import SPLITS
 from rumor.mechanisms.rappor.bloom import BloomFilter
 from rumor.mechanisms.rappor.simulation import simulate_counts
@@ -46,6 +47,7 @@ NEEDED: dict[str, dict[str, Any]] = {
     "local-hashing": {"domain": 3},
     "open-words": {"code": CODE, "step": 1, "weights": [1, 1], "key": b"k", "cohorts": 1},
     "basic-rappor": {"domain": 3, "f": 0.5, "p": 0.5, "q": 0.5001},
+    "paper": {"domain": 2, "design": "warner", "truth": "5001/10000"},
     "harmony": {},
     "piecewise": {},
     "window": {},
@@ -222,6 +224,7 @@ DOMAINS = {
     "projective": 2_000_000,
     "local-hashing": 1_000_000,
     "basic-rappor": 100_000,
+    "paper": 2,
 }
 
 
@@ -253,6 +256,21 @@ HALF = str(WORD // 2)
 DIGEST = "0123456789abcdef" * 4
 MIXED = rumor.Mixed(parts=(2, 3), epsilon=0.5)
 LONG = PrefixCode.of({"length": 3, "rows": [[1, "a", "b"]]})
+
+
+PAPER = rumor.PaperDesign(domain=2, design="forced-response", yes="1/4", no="1/12")
+
+
+def paper(design: Any, **more: Any) -> rumor.PaperDesign:
+    """Return a design on paper with these options."""
+    return rumor.PaperDesign(domain=2, design=design, **more)
+
+
+def paper_named(design: Any) -> rumor.PaperDesign:
+    """Return a design on paper of this name, with options that fit it."""
+    made = DESIGNS.get(design) if isinstance(design, str) else None
+    fitting = {"truth": "3/4", "ask": "2/3", "yes": "1/4", "no": "1/8"}
+    return paper(design, **{name: fitting[name] for name in (made.options if made else ())})
 
 
 def bloom(**more: Any) -> BloomFilter:
@@ -610,6 +628,101 @@ RULES = [
         lambda v: made("basic-rappor", epsilon=v, f=0.0, p=0.5, q=0.75),
         (math.log(3) + 1e-9,),
         (math.log(3) - 1e-9,),
+        shows=False,
+    ),
+    # Designs on paper.
+    *(
+        Rule(
+            f'{name} must be a chance of at least 0 and below 1, such as "1/6" or 0.25; got ',
+            lambda v, name=name: paper("kuk", **{"yes": "1/5", "no": "4/5", name: v}),  # type: ignore[misc]
+            (0, "0", "1/6", 0.25, "9999/10000"),
+            (1, "1", -0.1, "1/0", "a", "", True, [], math.inf, math.nan),
+        )
+        for name in ("yes", "no")
+    ),
+    Rule(
+        "yes must be a fraction whose denominator is at most 10,000; got ",
+        lambda v: paper("crosswise", yes=v),
+        ("1/10000", 0.0001),
+        ("1/10001", 0.00001),
+    ),
+    word("design", tuple(DESIGNS), paper_named),
+    word(
+        "design",
+        tuple(DESIGNS),
+        lambda v: told(paper_named(v) if v in DESIGNS else PAPER, design=v),
+    ),
+    Rule(
+        "design 'forced-response' needs yes and no; got no ",
+        lambda v: paper("forced-response", **v),
+        ({"yes": "1/6", "no": "1/6"},),
+        ({"yes": "1/6"}, {"no": "1/6"}, {}),
+        shows=False,
+    ),
+    Rule(
+        "design 'crosswise' has the keys yes; got ",
+        lambda v: paper("crosswise", yes="1/4", **v),
+        ({},),
+        ({"no": "1/4"}, {"truth": "1/4"}),
+        shows=False,
+    ),
+    Rule(
+        "the chances of a design must keep the loss within epsilon ",
+        lambda v: paper("warner", truth="3/4", epsilon=v),
+        (math.log(3) + 1e-9,),
+        (math.log(3) - 1e-9,),
+        shows=False,
+    ),
+    whole("faces", 2, 1 << 32, lambda v: told(PAPER, faces=v), takes=(12,)),
+    whole("holders", 0, 12, lambda v: told(PAPER, holders=v), takes=(11,)),
+    whole("others", 0, 12, lambda v: told(PAPER, others=v), takes=(3,)),
+    Rule(
+        "the faces of a design must be as few as can be; got ",
+        lambda v: told(PAPER, faces=12 * v, holders=11 * v, others=3 * v),
+        (1,),
+        (2, 3),
+        shows=False,
+    ),
+    Rule(
+        "the words of a design must depend on the answer and not tell it; got ",
+        lambda v: told(PAPER, holders=v[0], others=v[1]),
+        ((11, 3), (12, 1)),
+        ((5, 5), (12, 0), (0, 12)),
+        shows=False,
+    ),
+    Rule(
+        "the chances of a design must be those of 'warner'; got ",
+        lambda v: told(PAPER, design="warner", holders=v[0], others=v[1]),
+        ((11, 1), (1, 11), (7, 5)),
+        ((11, 3), (11, 2), (12, 1)),
+        shows=False,
+    ),
+    Rule(
+        "the chances of a design must be those of 'forced-response'; got ",
+        lambda v: paper("forced-response", yes=v, no="1/2"),
+        ("1/4", "4999/10000"),
+        ("5001/10000", "3/4"),
+        shows=False,
+    ),
+    Rule(
+        "odds must be finite; the design 'mangat' promises nothing",
+        lambda v: paper(v, truth="3/4").exact_odds,
+        ("warner",),
+        ("mangat",),
+        shows=False,
+    ),
+    Rule(
+        "a crowd hides reports of a finite epsilon only; the design 'mangat' promises nothing",
+        lambda v: paper(v, truth="3/4").blanket(),
+        ("warner",),
+        ("mangat",),
+        shows=False,
+    ),
+    Rule(
+        "answers that people randomised themselves are those of the mechanism 'paper'; got ",
+        lambda v: v.transcribe([0]),
+        (PAPER,),
+        (RR,),
         shows=False,
     ),
     # Unary encoding.

@@ -67,7 +67,7 @@ def of_every_count(oracle: FrequencyOracle, n: int) -> CountIntervals:
     return CountIntervals(ScoreIntervals(mean, n), ExactIntervals(made))
 
 
-def plain(score: Score) -> dict[Target, tuple[float | Vector, float, float]]:
+def plain(score: Score) -> dict[Target, tuple[float | Vector, float | Vector, float]]:
     """Spreads as one number each, where an oracle has one for every value."""
     return {of: (float(np.max(v0)), v1, v2) for of, (v0, v1, v2) in score.spread.items()}
 

@@ -92,8 +92,9 @@ def _by_value(question: Question, table: AnswerTable) -> tuple[int, Tally]:
     values = [cell for batch in table.batches(["value"]) for cell in batch.column(0).to_pylist()]
     if len(set(values)) != len(values):
         raise InputError(f"{table.path}: each value must have one row; got one twice")
-    reader = KINDS[question.kind].reader(mechanism)
-    tally = read_histogram(mechanism, reader, TableAnswers(table, question.id, None))
+    spoken = mechanism.spoken()
+    reader = KINDS[question.kind].reader(spoken)
+    tally = read_histogram(spoken, reader, TableAnswers(table, question.id, None))
     if _IN_ALL in table.schema.names:
         batches = table.batches([_IN_ALL], ["integer"])
         said = {int(n) for batch in batches for n in _counts(table, batch.column(0))}

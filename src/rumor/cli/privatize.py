@@ -129,6 +129,11 @@ class ReportOptions:
         "--seed N", "Repeatable noise for simulations. Such reports are NOT private."
     )
     replace: bool = opt("--replace", "Replace an existing reports file.", default=False)
+    randomised: bool = opt(
+        "--randomised",
+        "The answers were randomised with dice or cards (mechanism paper): write them as they are.",
+        default=False,
+    )
 
     def when(self) -> datetime.date | DayColumn | None:
         """Return the day of all reports, or the column that has the day of each."""
@@ -178,6 +183,7 @@ def privatize(
       rumor privatize examples/browser.toml answers.csv -o reports.parquet --keep country
       rumor privatize survey.toml "waves/*.csv.gz" -o reports.parquet --missing drop
       rumor privatize app.toml events.csv -o reports.parquet --person user --day-column time
+      rumor privatize dice.toml interviews.csv -o reports.parquet --randomised --keep region
       psql -c "COPY answers TO STDOUT CSV HEADER" | rumor privatize c.toml - -o reports.parquet
     """
     from rumor.contract.collection import Collection
@@ -249,6 +255,7 @@ def privatize(
             day=when,
             people=people,
             ledger=ledger,
+            randomised=written.randomised,
             random=None if written.seed is None else Seeded(written.seed),
             on_progress=lambda done: update(done, total),
         )

@@ -70,6 +70,11 @@ def _facts(collection: Collection) -> dict[str, object]:
                 **costs.to_dict(),
                 "advice": costs.advice(),
                 "caution": caution(question.epsilon),
+                **(
+                    {}
+                    if question.mechanism.warning is None
+                    else {"warning": question.mechanism.warning}
+                ),
             }
             for question, costs in zip(collection.questions, promise.questions, strict=True)
         ],
@@ -135,7 +140,7 @@ def _question(question: Question, costs: QuestionPromise, whom: str) -> list[str
     else:
         lines.append(f"  answers   {KINDS[question.kind].hint(mechanism)}")
     lines += [
-        f"  mechanism {mechanism.name}",
+        f"  mechanism {mechanism.title}",
         f"  report    {width:,} byte{'s' if width > 1 else ''}",
         f"  epsilon   {question.epsilon:.6g} per report",
         *(f"            {line}" for line in wrapped(costs.in_words()).splitlines()),
@@ -144,6 +149,7 @@ def _question(question: Question, costs: QuestionPromise, whom: str) -> list[str
         f"  retention {retention_in_words(question.retention_days)}",
     ]
     said = (
+        ("warning", mechanism.warning),
         ("advice", KINDS[question.kind].advice(mechanism)),
         ("advice", costs.advice()),
         ("caution", caution(question.epsilon)),

@@ -18,17 +18,24 @@ class StatementFiles:
     html: str | None = opt("--html FILE", "Write a page to print.")
     pdf: str | None = opt("--pdf FILE", "Write a PDF file.")
     registry: str | None = opt("--registry FILE", "Write an entry for a public registry (.json).")
+    sheet: str | None = opt(
+        "--sheet FILE",
+        "Write the interviewer's sheet of each question that is answered with dice or cards, a "
+        "page to print in each --language (default: en).",
+    )
 
     def check(self, *inputs: str | None) -> None:
         """Refuse files of another kind, and those that would replace what is read."""
-        for path, suffix in ((self.html, ".html"), (self.pdf, ".pdf"), (self.registry, ".json")):
+        suffixes = {"html": ".html", "pdf": ".pdf", "registry": ".json", "sheet": ".html"}
+        for name, suffix in suffixes.items():
+            path = getattr(self, name)
             if path is not None and Path(path).suffix.lower() != suffix:
                 raise InputError(f"this file must end in {suffix}; got {path!r}")
         keep_inputs(*inputs, **vars(self))
 
     def named(self) -> list[str]:
         """Return the files that were asked for."""
-        return [path for path in (self.html, self.pdf, self.registry) if path is not None]
+        return [path for path in vars(self).values() if path is not None]
 
 
 @dataclass(frozen=True)
@@ -62,6 +69,7 @@ def statement(
       rumor statement examples/browser.toml
       rumor audit examples/browser.toml --certificate audit.json
       rumor statement examples/browser.toml --audit audit.json --html statement.html
+      rumor statement dice.toml --sheet sheet.html --language ja
     """
     from rumor.contract.collection import Collection
     from rumor.core.files import write_whole
@@ -85,6 +93,12 @@ def statement(
     if written.registry is not None:
         entry = json.dumps(registry_entry(loaded, found), indent=2, ensure_ascii=False)
         write_whole(written.registry, f"{entry}\n".encode())
+    if written.sheet is not None:
+        from rumor.privacy.statement.page import sheet_page
+        from rumor.privacy.statement.sheet import sheets
+
+        text = sheet_page(sheets(loaded, beside.language), _style())
+        write_whole(written.sheet, text.encode("utf-8"))
     if as_json:
         print_json(asdict(made))
     elif not written.named():

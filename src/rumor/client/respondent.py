@@ -233,6 +233,11 @@ class Respondent(Closing):
             names = ", ".join(ids)
             raise InputError(f"a question must be named as one of {names}; got another name")
         question = collection.question(id)
+        if question.mechanism.warning is not None:
+            raise InputError(
+                f"a device reports only what proves no answer; got question {id!r}: "
+                f"{question.mechanism.warning}"
+            )
         try:
             debit = self._debit(collection, question, value, random, turn)
             debit = replace(debit, scope=scope, stratum=stratum)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+import math
 import os
 import re
 import tomllib
@@ -137,7 +138,7 @@ class Question:
             "kind": self.kind,
             "text": self.text,
             **KINDS[self.kind].contract_fields(self.mechanism),
-            "epsilon": self.epsilon,
+            "epsilon": _epsilon_as_json(self.mechanism),
             "mechanism": self.mechanism.describe(),
             "reports_per_person": self.reports_per_person,
             "retention_days": self.retention_days,
@@ -423,9 +424,9 @@ def _load_question(contract: object) -> Question:
             f"a contract's mechanism must be an object; got {format_value(description)}"
         )
     mechanism = kind.restore(from_description(description), table)
-    if table["epsilon"] is True or table["epsilon"] != mechanism.epsilon:
+    if table["epsilon"] is True or table["epsilon"] != _epsilon_as_json(mechanism):
         raise InputError(
-            f"a contract's epsilon must be its mechanism's, {mechanism.epsilon!r}; "
+            f"a contract's epsilon must be its mechanism's, {_epsilon_as_json(mechanism)!r}; "
             f"got {format_value(table['epsilon'])}"
         )
     id, text = (
@@ -497,6 +498,11 @@ def _previous(digest: object, revision: int) -> str | None:
             f"revision {revision}; got {format_value(digest)}"
         )
     return digest
+
+
+def _epsilon_as_json(mechanism: Mechanism) -> float | None:
+    """Return the epsilon of one report, or None where it is infinite: JSON has no such number."""
+    return mechanism.epsilon if math.isfinite(mechanism.epsilon) else None
 
 
 def _series_epsilon(

@@ -52,6 +52,7 @@ def privatize_table(
     keep: Sequence[str] = (),
     weight: str | None = None,
     day: datetime.date | DayColumn | None = None,
+    randomised: bool = False,
     random: RandomSource | None = None,
     on_progress: Callable[[int], None] | None = None,
 ) -> int:
@@ -64,7 +65,10 @@ def privatize_table(
     an answer is: columns that answer any question of the collection are refused, and
     `group_sizes` tells of those that tell people apart. `day` is today by default, or the column
     with the day of each row. Leave `random` out for real people.
+
+    Answers to a design on paper are `randomised` already: they are written down as they are.
     """
+    _check_randomised(question, randomised, random)
     if table.has_all_rows and collection.ask is not None and collection.ask.questions is not None:
         raise InputError(
             f"{collection.name!r} assigns each respondent some of its questions, so all must be "
@@ -90,11 +94,16 @@ def privatize_table(
     )
     day = datetime.datetime.now(datetime.UTC).date() if day is None else day
     with write_reports(out, collection, question, strata=strata, random=random) as writer:
-        people = kind.read(question.id, question.mechanism, table, column, public)
-        mechanism = question.mechanism.without_labels()
+        said = question.mechanism.spoken() if randomised else question.mechanism
+        people = kind.read(question.id, said, table, column, public)
+        mechanism = said.without_labels()
         for values, batch in people:
             with table.locate_errors(answers, writer.reports):
-                reports = mechanism.privatize(values, random=random)
+                reports = (
+                    mechanism.transcribe(values)
+                    if randomised
+                    else mechanism.privatize(values, random=random)
+                )
             kept = {} if batch is None else {name: batch.column(name) for name in keep}
             if batch is not None:
                 kept |= _grouped(collection, {n: batch.column(s) for n, s in sources.items()})
@@ -115,6 +124,19 @@ def privatize_table(
         if writer.reports == 0 and table.has_all_rows:
             raise InputError(f"{table.path}: a table must hold at least one answer; got none")
     return writer.reports
+
+
+def _check_randomised(question: Question, randomised: bool, random: RandomSource | None) -> None:
+    """Refuse to randomise answers twice, or to take true answers for randomised ones."""
+    by_hand = question.mechanism.by_hand
+    if randomised and not by_hand:
+        question.mechanism.transcribe(())  # says why it cannot
+    if by_hand and not randomised and random is None:
+        raise InputError(
+            f"answers to question {question.id!r} are randomised with dice or cards before they "
+            f"are written down: say so (--randomised). For true answers, ask with mechanism "
+            f"'randomized-response'"
+        )
 
 
 def _group_columns(collection: Collection, groups: Mapping[str, str]) -> dict[str, str]:
@@ -241,6 +263,7 @@ def privatize_questions(
     day: datetime.date | DayColumn | None = None,
     people: People | None = None,
     ledger: PersonLedger | None = None,
+    randomised: bool = False,
     random: RandomSource | None = None,
     on_progress: Callable[[int], None] | None = None,
 ) -> dict[str, PrivatizedQuestion]:
@@ -252,7 +275,7 @@ def privatize_questions(
     written, or none is left. Returns how many reports each has, and how many answers were missing.
 
     Every row is a person, unless `people` says whose it is: their rule then says which rows become
-    reports, and `ledger` is charged what they spend.
+    reports, and `ledger` is charged what they spend. Answers to designs on paper are `randomised`.
     """
     if len({Path(path).resolve() for path in outs.values()}) < len(outs):
         raise InputError("each question must have a file of its own; got one path for two of them")
@@ -283,6 +306,7 @@ def privatize_questions(
                     keep=keep,
                     weight=weight,
                     day=day,
+                    randomised=randomised,
                     random=random,
                     on_progress=_offset_progress(before, on_progress),
                 )

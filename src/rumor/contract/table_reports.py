@@ -54,6 +54,7 @@ def privatize(
     missing: str = ERROR,
     mark: str = MARK,
     replace: bool = False,
+    randomised: bool = False,
     random: RandomSource | None = None,
 ) -> PrivatizedTable:
     """Write reports of the answers in `table` to `out`, a .parquet file.
@@ -68,6 +69,8 @@ def privatize(
     `PersonRule` that says how many reports each person makes. What people spend in the files of
     the series is kept in `ledger` (SERIES.people in the folder of the reports by default). Leave
     `random` out for real people: reports with it are simulated, and leave no ledger.
+
+    Answers to a design on paper are `randomised` already, by the dice or cards of respondents.
     """
     contract = collection if isinstance(collection, Collection) else Collection.load(collection)
     path = Path(out)
@@ -107,6 +110,7 @@ def privatize(
         day=when,
         people=people,
         ledger=kept,
+        randomised=randomised,
         random=random,
     )
     return PrivatizedTable(files, made, people)

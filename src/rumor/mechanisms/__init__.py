@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from rumor.mechanisms.mixed.mixed import Mixed as Mixed
     from rumor.mechanisms.open_words.open_words import OpenWords as OpenWords
     from rumor.mechanisms.oracle import FrequencyOracle as FrequencyOracle
+    from rumor.mechanisms.paper import PaperDesign as PaperDesign
     from rumor.mechanisms.pckv import PckvGrr as PckvGrr
     from rumor.mechanisms.piecewise import Piecewise as Piecewise
     from rumor.mechanisms.privkv import PrivKV as PrivKV

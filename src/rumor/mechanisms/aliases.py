@@ -45,6 +45,18 @@ ALIASES: Mapping[str, Alias] = {
     "duchi": Alias("harmony"),
     **dict.fromkeys(("sw", "square-wave"), Alias("wave")),
     "privset": Alias("select", {"least": 1}),
+    **{
+        name: Alias("paper", {"design": name})
+        for name in (
+            "warner",
+            "forced-response",
+            "unrelated-question",
+            "crosswise",
+            "triangular",
+            "kuk",
+            "mangat",
+        )
+    },
 }
 """Every alias. docs/reference/mechanisms.md lists them too, and a test compares the two."""
 

@@ -80,6 +80,8 @@ class Mechanism(abc.ABC):
     """The options of the mechanism in a collection, besides those of its kind."""
     labels: tuple[str, ...] | None = None
     """The labels of the values (or keys), or None."""
+    by_hand: ClassVar[bool] = False
+    """Whether people usually randomise their answers themselves, with dice or cards."""
     rounds: int = 1
     """The number of successive collections that ask for one answer; usually one."""
     round: int = 1
@@ -213,6 +215,29 @@ class Mechanism(abc.ABC):
         """Return one person's report by the reference draw."""
         source = System() if random is None else random
         return self.draw(value, source.draws())
+
+    @property
+    def title(self) -> str:
+        """The name in contracts, with what tells mechanisms of this name apart at a glance."""
+        return self.name
+
+    def spoken(self) -> Self:
+        """Return this mechanism with the words that people say as labels, in the order of the
+        reports that they are.
+        """
+        return self
+
+    def transcribe(self, values: object) -> Reports:
+        """Return the reports that words are, which people chose by hand: `values` of `spoken`."""
+        raise InputError(
+            f"answers that people randomised themselves are those of the mechanism 'paper'; "
+            f"got {self.name!r}"
+        )
+
+    @property
+    def warning(self) -> str | None:
+        """A sentence that says which promise this mechanism does not make, or None."""
+        return None
 
     def notes(self, value: object) -> tuple[str, ...]:
         """Return sentences that say how a person's answer is taken, without quoting it.

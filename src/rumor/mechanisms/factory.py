@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rumor.mechanisms.local_hashing import LocalHashing
     from rumor.mechanisms.mixed.mixed import Mixed
     from rumor.mechanisms.open_words.open_words import OpenWords
+    from rumor.mechanisms.paper import PaperDesign
     from rumor.mechanisms.pckv import PckvGrr
     from rumor.mechanisms.piecewise import Piecewise
     from rumor.mechanisms.privkv import PrivKV, PrivKVM
@@ -57,6 +58,20 @@ def mechanism(name: Literal["rappor"], **options: Any) -> Rappor: ...
 def mechanism(name: Literal["open-words"], **options: Any) -> OpenWords: ...
 @overload
 def mechanism(name: Literal["basic-rappor"], **options: Any) -> BasicRappor: ...
+@overload
+def mechanism(
+    name: Literal[
+        "paper",
+        "warner",
+        "forced-response",
+        "unrelated-question",
+        "crosswise",
+        "triangular",
+        "kuk",
+        "mangat",
+    ],
+    **options: Any,
+) -> PaperDesign: ...
 @overload
 def mechanism(name: Literal["harmony", "duchi"], **options: Any) -> Harmony: ...
 @overload

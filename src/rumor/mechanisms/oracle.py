@@ -52,6 +52,8 @@ class FrequencyOracle(LabelledDomain, SupportRates, DeclaredParameters):
     """Whether a report is one of the values, so that two reports of a person are a table's cell."""
     FROM_EPSILON: ClassVar[bool] = True
     """Whether a domain and an epsilon are enough to construct the oracle."""
+    REQUIRED: ClassVar[tuple[str, ...]] = ()
+    """The options without which the oracle cannot be constructed."""
 
     def __init__(self, domain: object, labels: Sequence[str] | None = None) -> None:
         values = named_domain(domain, labels)
@@ -107,6 +109,13 @@ class FrequencyOracle(LabelledDomain, SupportRates, DeclaredParameters):
         supports one of two values alone.
         """
         return worst_log_ratio([self.exact_odds])
+
+    @property
+    def rates(self) -> tuple[float | Vector, float | Vector]:
+        """The chances that a value is supported by its own people and by
+        others: one for all values, or one for each.
+        """
+        return self.hit, self.miss
 
     @property
     def _least_miss(self) -> Fraction:
@@ -210,12 +219,24 @@ class FrequencyOracle(LabelledDomain, SupportRates, DeclaredParameters):
         """
         return None
 
+    def likelihood_rows(self, reports: Reports) -> Vector | None:
+        """Return P(report | value) as a row for each report, where a report has more likelihoods
+        than `odds` tells; None where support and odds say all.
+        """
+        return None
+
+    def output_chances(self, law: Vector) -> Vector:
+        """Return the chance of each of `outputs()` among people with the distribution `law`."""
+        outputs = self.outputs()
+        chances = (1 + (self.odds - 1) * self.forward(outputs, law)) * self.factors(outputs)
+        return np.asarray(chances / chances.sum())
+
     def item_channel(self, tally: Tally, reports: int) -> ItemCounts:
         """Return the tally as a count for each value, with the
         rates that connect it to a frequency.
         """
-        counts = self.support_counts(tally)
-        return ItemCounts(counts, float(reports), self.hit, self.miss, self.dispersion)
+        counts, (hit, miss) = self.support_counts(tally), self.rates
+        return ItemCounts(counts, float(reports), hit, miss, self.dispersion)
 
     def rare_rates(self, reports: int) -> tuple[float, float, float]:
         """Return trials, miss and gain of the count of a value that hardly anybody holds."""
@@ -243,8 +264,7 @@ class FrequencyOracle(LabelledDomain, SupportRates, DeclaredParameters):
 
     def score(self, tally: Tally, reports: int) -> Score:
         """Return the support counts as a score: binomial, or a sum of two binomials."""
-        p, q = self.hit, self.miss
-        gain = self.gain
+        (p, q), gain = self.rates, self.gain
         return Score(
             excess=self.support_counts(tally) / reports - q,
             gain=gain,
@@ -288,8 +308,7 @@ class FrequencyOracle(LabelledDomain, SupportRates, DeclaredParameters):
 
     def unbiased(self, tally: Tally, reports: int) -> Vector:
         """Return the unbiased estimate of the frequencies: (count/n - miss) / (hit - miss)."""
-        gain = self.gain
-        return (self.support_counts(tally) / reports - self.miss) / gain
+        return np.asarray((self.support_counts(tally) / reports - self.rates[1]) / self.gain)
 
     def variance(
         self, frequency: Vector | float, reports: int, of: Target = "population"
@@ -300,12 +319,12 @@ class FrequencyOracle(LabelledDomain, SupportRates, DeclaredParameters):
         "population" it includes their sampling.
         """
         f = np.asarray(frequency, dtype=np.float64)
-        gain = self.gain
+        (hit, miss), gain = self.rates, self.gain
         if of == "population":
-            support = self.miss + gain * f
+            support = miss + gain * f
             spread = support * (1 - support)
         else:
-            spread = f * self.hit * (1 - self.hit) + (1 - f) * self.miss * (1 - self.miss)
+            spread = f * hit * (1 - hit) + (1 - f) * miss * (1 - miss)
         return np.asarray(spread / (reports * gain**2))
 
     def covariance(self, frequencies: Vector, reports: int) -> Vector:
@@ -315,7 +334,7 @@ class FrequencyOracle(LabelledDomain, SupportRates, DeclaredParameters):
         Two values are supported together with the chances of `pair_rates`.
         """
         gain, (own, other) = self.gain, self.pair_rates()
-        support = self.miss + gain * frequencies
+        support = self.rates[1] + gain * frequencies
         both = other + (own - other) * (frequencies + frequencies[:, None])
         np.fill_diagonal(both, support)
         return np.asarray((both - np.outer(support, support)) / (reports * gain**2))

@@ -146,6 +146,8 @@ class FreshAnswers(Permanence):
 
     def epsilon_composed(self, made: Sequence[tuple[Mechanism, int]]) -> float:
         """Return the sum of the losses: each report drawn afresh costs its epsilon."""
+        if any(math.isinf(one.epsilon) for one, _ in made):
+            return math.inf
         return round_up(sum((n * Fraction(one.epsilon) for one, n in made), Fraction(0)))
 
     @property

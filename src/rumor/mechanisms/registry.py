@@ -55,6 +55,7 @@ ENTRIES = (
     RegistryEntry("rappor", "rappor.rappor", "Rappor", "text"),
     RegistryEntry("open-words", "open_words.open_words", "OpenWords", "words"),
     RegistryEntry("basic-rappor", "rappor.basic", "BasicRappor", "choice"),
+    RegistryEntry("paper", "paper", "PaperDesign", "choice"),
     RegistryEntry("harmony", "harmony", "Harmony", "number"),
     RegistryEntry("piecewise", "piecewise", "Piecewise", "number"),
     RegistryEntry("window", "window", "Window", "number"),

@@ -89,7 +89,7 @@ class Score:
 
     excess: Vector
     gain: float
-    spread: Mapping[Target, tuple[float | Vector, float, float]]
+    spread: Mapping[Target, tuple[float | Vector, float | Vector, float]]
     ends: tuple[float, float] | None = None
     """The least and the most that one report can add to the mean of a group, times reports."""
 

@@ -23,6 +23,7 @@ MODULES: Mapping[str, str] = {
     "rappor-privacy": "rumor.papers.rappor_privacy",
     "rappor-primer": "rumor.papers.rappor_primer",
     "minimax": "rumor.papers.minimax",
+    "paper-designs": "rumor.papers.paper_designs",
 }
 
 

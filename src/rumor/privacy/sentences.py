@@ -23,6 +23,8 @@ def posterior_bound(prior: float, epsilon: float) -> float:
 
 def in_words(epsilon: float) -> str:
     """Say what this privacy loss means for one person."""
+    if math.isinf(epsilon):
+        return "A report may prove your answer: there is no limit to what can be learned about you."
     factor = odds_factor(epsilon)
     return (
         f"Someone who sees your report can change their odds about your answer by at most a "

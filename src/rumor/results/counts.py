@@ -308,7 +308,8 @@ class CountIntervals:
     def _people(self, of: Target) -> FixedPeople | None:
         """Return the people's own distribution of counts, where every report is about a value."""
         items = self.exact.items
-        if of == "population" or np.ndim(items.trials) > 0:
+        columns = (items.trials, items.hit, items.miss)
+        if of == "population" or any(np.ndim(column) for column in columns):
             return None
         return FixedPeople(round(float(items.trials)), float(items.hit), float(items.miss))
 

@@ -4,7 +4,7 @@
  * one), and where needed `mistake` (what is wrong with an answer) and `formatAnswer`.
  *
  * Only pages that ask questions load such a module, and none imports from `view`: a control gets the page's tools `h`,
- * `words` and `set` as an argument (view/controls.js). A new kind is a file and a line here.
+ * `words`, `set` and `searched` as an argument (view/controls.js). A new kind is a file and a line here.
  */
 
 export const KINDS = {

@@ -17,6 +17,7 @@ const LOADERS = {
   "rappor": () => import("./mechanisms/rappor.js"),
   "open-words": () => import("./mechanisms/open-words.js"),
   "basic-rappor": () => import("./mechanisms/basic-rappor.js"),
+  "paper": () => import("./mechanisms/paper.js"),
   "harmony": () => import("./mechanisms/harmony.js"),
   "piecewise": () => import("./mechanisms/piecewise.js"),
   "window": () => import("./mechanisms/window.js"),

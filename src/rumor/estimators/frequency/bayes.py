@@ -15,12 +15,14 @@ import numpy as np
 
 from rumor.core.checks import checked_above_zero, checked_size
 from rumor.core.errors import InputError, format_value
+from rumor.core.reports import Reports
 from rumor.core.types import Vector
-from rumor.estimators.data import EstimationData
-from rumor.estimators.frequency.likelihood import Likelihood, oracle_likelihood
-from rumor.estimators.frequency.linear import clip_and_rescale
+from rumor.estimators.data import EstimationData, Passes
+from rumor.estimators.frequency.likelihood import Likelihood, MatrixLikelihood, oracle_likelihood
+from rumor.estimators.frequency.linear import clip_and_rescale, project
 from rumor.estimators.frequency.scaling import probability_likelihood
 from rumor.estimators.frequency.solver import Solution, interior_start, maximize, single_support
+from rumor.mechanisms.oracle import FrequencyOracle
 from rumor.mechanisms.support import ItemCounts
 
 Diagnostics = dict[str, object]
@@ -178,11 +180,11 @@ def oracle_em(
             and start == "uniform"
             and set(stopping) <= {"gap"}
         ):
-            exact = _closed_form(data, oracle_likelihood(oracle, reports, weights))
+            exact = _closed_form(data, _likelihood(oracle, reports, weights))
             told = _told(exact, rule.wanted_gap)
             del told["updates"]
             return exact.frequency, {"iterations": 0, **told}
-        return iterate(oracle_likelihood(oracle, reports, weights), first, rule)
+        return iterate(_likelihood(oracle, reports, weights), first, rule)
     if likelihood not in LIKELIHOODS:
         raise InputError(
             f"likelihood must be one of {', '.join(LIKELIHOODS)}; got {format_value(likelihood)}"
@@ -199,7 +201,7 @@ def oracle_bayes(
     rule = Stopping(max_iterations=max_updates, gap=gap)
     oracle = data.oracle
     reports, weights = data.distinct("bayes")
-    likelihood = oracle_likelihood(oracle, reports, weights)
+    likelihood = _likelihood(oracle, reports, weights)
     if oracle.dispersion == 0:
         exact = _closed_form(data, likelihood)
         return exact.frequency, _told(exact, gap)
@@ -231,6 +233,16 @@ def channel_em(
     return iterate(likelihood, first, Stopping(**stopping))  # type: ignore[arg-type]
 
 
+def _likelihood(
+    oracle: FrequencyOracle, reports: Reports | Passes, weights: Vector | None
+) -> Likelihood:
+    """Return the likelihood of reports by their support, or by rows where support is not all."""
+    rows = None if isinstance(reports, Passes) else oracle.likelihood_rows(reports)
+    if rows is None:
+        return oracle_likelihood(oracle, reports, weights)
+    return MatrixLikelihood(rows, np.ones(len(rows)) if weights is None else weights)
+
+
 def _closed_form(data: EstimationData, likelihood: Likelihood) -> Solution:
     """Return the maximum where every report supports one value, without an iteration.
 
@@ -238,7 +250,13 @@ def _closed_form(data: EstimationData, likelihood: Likelihood) -> Solution:
     """
     oracle = data.oracle
     counts = oracle.support_counts(data.summary.tally).astype(np.float64)
-    exact = single_support(counts, oracle.hit, oracle.miss)
+    # Two shares are one number: where their chances of support differ, its likelihood is largest
+    # at the inversion, clipped.
+    exact = (
+        single_support(counts, oracle.hit, oracle.miss)
+        if oracle.likelihood_rows(oracle.outputs()) is None
+        else project(data.unbiased)
+    )
     now = likelihood.update(exact)
     return Solution(exact, now.gap, now.log_likelihood, 1)
 

@@ -33,12 +33,13 @@ def scores(oracle: FrequencyOracle, reports: Reports) -> ScoredReports:
     """Return the unbiased share of each value that each report gives alone."""
     values = range(oracle.domain) if oracle.labels is None else oracle.labels
     found = each_report(reports, lambda row: oracle.unbiased(oracle.tally(row), 1))
-    hits = found * oracle.gain + oracle.miss
+    miss = oracle.rates[1]
+    hits = found * oracle.gain + miss
     coins = np.allclose(hits, np.rint(hits), rtol=0, atol=1e-9) and {0.0, 1.0} >= set(
         np.unique(np.rint(hits)).tolist()
     )
     known = (
-        Scores(np.rint(hits), None, oracle.miss, oracle.gain, coins=True, limits=(0.0, 1.0))
+        Scores(np.rint(hits), None, miss, oracle.gain, coins=True, limits=(0.0, 1.0))
         if coins
         else Scores(found, limits=(0.0, 1.0))
     )

@@ -111,13 +111,13 @@ class ChoiceQuestion(ListedKind[FrequencyOracle]):
             return choose_oracle(**arguments, users=users, max_report_bytes=most)
         if "max_report_bytes" in spec:
             raise InputError(f'max_report_bytes guides the mechanism "auto" only; got {name!r}')
-        missing = [] if oracle.FROM_EPSILON else [o for o in oracle.OPTIONS if o not in options]
+        missing = [option for option in oracle.REQUIRED if option not in options]
         if missing:
             raise InputError(
-                f"mechanism {name!r} needs {', '.join(oracle.OPTIONS)}; "
+                f"mechanism {name!r} needs {', '.join(oracle.REQUIRED)}; "
                 f"got no {' and no '.join(missing)}"
             )
-        if "epsilon" not in spec and not {"p", "q"} <= set(options):
+        if oracle.FROM_EPSILON and "epsilon" not in spec and not {"p", "q"} <= set(options):
             raise InputError(f"mechanism {name!r} needs an epsilon; got none")
         return oracle(**arguments)
 

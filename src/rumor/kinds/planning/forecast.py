@@ -154,11 +154,10 @@ def _blocked_error(oracle: HadamardResponse, users: int) -> float:
     from rumor.mechanisms.summary import Summary
 
     law, rng = typical_law(oracle.domain), np.random.default_rng(1)
-    outputs = oracle.outputs()
-    chances = 1 + (oracle.odds - 1) * oracle.forward(outputs, law)
+    chances = oracle.output_chances(law)
     crowds = next(count for size, count in _CROWDS_OF_BLOCKS.items() if oracle.domain <= size)
     default = linear = 0.0
-    for tally in rng.multinomial(users, chances / chances.sum(), size=crowds):
+    for tally in rng.multinomial(users, chances, size=crowds):
         found = estimate(oracle, Summary(oracle, users, tally.astype(np.int64)))
         default += float(((found.frequency - law) ** 2).sum())
         linear += float(((found.unbiased - law) ** 2).sum())
@@ -184,11 +183,10 @@ def drawn_estimates(
     are counted by a multinomial; bits, and hashes pair by pair, are independent.
     """
     if oracle.dispersion < 1 or oracle.name == "hadamard":
-        outputs = oracle.outputs()
-        chances = 1 + (oracle.odds - 1) * oracle.forward(outputs, law)
-        tallies = rng.multinomial(users, chances / chances.sum(), size=crowds)
+        tallies = rng.multinomial(users, oracle.output_chances(law), size=crowds)
         if oracle.tally_is_lossless:
             return np.array([oracle.unbiased(tally, users) for tally in tallies])
+        outputs = oracle.outputs()
         supports = np.array([oracle.forward(outputs, row) for row in np.eye(oracle.domain)])
         counts = tallies @ np.rint(supports).T
     else:
@@ -259,10 +257,7 @@ def drawn_tally(
     moved to the sum that this fixes, and stretched by what moving took from their variance.
     """
     if oracle.tally_is_lossless:
-        outputs = oracle.outputs()
-        chances = 1 + (oracle.odds - 1) * oracle.forward(outputs, law)
-        chances *= oracle.factors(outputs)
-        return np.asarray(rng.multinomial(users, chances / chances.sum()), dtype=np.int64)
+        return np.asarray(rng.multinomial(users, oracle.output_chances(law)), dtype=np.int64)
     held = rng.multinomial(users, law)
     counts = rng.binomial(held, oracle.hit) + rng.binomial(users - held, oracle.miss)
     if oracle.dispersion < 1:

@@ -35,7 +35,7 @@ class BasicRappor(BitPerValue, PermanentBits):
 
     name = "basic-rappor"
     FROM_EPSILON = False
-    OPTIONS = ("f", "p", "q")
+    OPTIONS = REQUIRED = ("f", "p", "q")
 
     def __init__(
         self,

@@ -44,6 +44,8 @@ class Certificate:
     samples: int
     seed: int | None
     findings: tuple[tuple[str, Finding], ...]
+    warnings: tuple[str, ...] = ()
+    """What the mechanisms do not promise, whatever the findings are."""
 
     @property
     def passed(self) -> bool:
@@ -62,11 +64,12 @@ class Certificate:
             "confidence": CONFIDENCE,
             "findings": [{"question": id, **asdict(finding)} for id, finding in self.findings],
             "meaning": MEANING,
+            **({"warnings": list(self.warnings)} if self.warnings else {}),
         }
 
     def table(self) -> str:
         """Return the findings as text."""
-        from rumor.core.plain_text import aligned
+        from rumor.core.plain_text import aligned, wrapped
 
         head = ["question", "part", "claimed", "found", "verdict"]
         body = [
@@ -74,7 +77,12 @@ class Certificate:
             for id, f in self.findings
         ]
         verdict = "passed" if self.passed else "FAILED"
-        return f"{aligned(head, body, left=(0, 1))}\n{self.collection}: audit {verdict}"
+        lines = [
+            aligned(head, body, left=(0, 1)),
+            f"{self.collection}: audit {verdict}",
+            *(wrapped(f"warning: {said}") for said in self.warnings),
+        ]
+        return "\n".join(lines)
 
     def to_html(self) -> str:
         """Return the certificate as a page of its own."""
@@ -97,11 +105,11 @@ class Certificate:
         facts = "".join(
             f"<dt>{html.escape(key)}</dt><dd>{html.escape(str(value))}</dd>"
             for key, value in self.to_dict().items()
-            if key not in ("findings", "meaning")
+            if key not in ("findings", "meaning", "warnings")
         )
         meaning = "".join(
             f"<p><b>{html.escape(part)}</b>: {html.escape(text)}</p>"
-            for part, text in MEANING.items()
+            for part, text in [*MEANING.items(), *(("warning", said) for said in self.warnings)]
         )
         return _PAGE.format(
             title=html.escape(self.collection),
@@ -155,6 +163,7 @@ def certify(
         samples,
         seed,
         tuple(findings),
+        tuple(f"{one.id}: {said}" for one in asked if (said := one.mechanism.warning) is not None),
     )
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 
+from rumor.privacy.statement.sheet import Sheet
 from rumor.privacy.statement.statement import Section, Statement
 from rumor.results.chart_files import POLICY
 
@@ -49,6 +51,36 @@ def page(statement: Statement, style: str) -> str:
 {sections}
 {consents}
 </main></body>
+</html>
+"""
+
+
+_SHEET = """
+.sheet { padding: 0 0 2rem; } .sheet + .sheet { break-before: page; }
+.sheet blockquote { font-size: 1.3rem; margin: 1rem 0; }
+.sheet p { font-size: 1.05rem; max-width: 40rem; }
+@media print { .sheet p { font-size: 12pt; } .sheet blockquote { font-size: 16pt; } }
+"""
+
+
+def sheet_page(sheets: Sequence[Sheet], style: str) -> str:
+    """Return interviewers' sheets as HTML, a printed page for each."""
+    body = "".join(
+        f'<section class="sheet" lang="{each.language}"><h1>{escape(each.title)}</h1>'
+        f"<blockquote>{escape(each.question)}</blockquote>"
+        + "".join(_section(section) for section in each.sections)
+        + "</section>\n"
+        for each in sheets
+    )
+    return f"""<!doctype html>
+<html lang="{sheets[0].language}">
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{POLICY}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{escape(sheets[0].title)}</title>
+<style>{style}{_STYLE}{_SHEET}</style>
+<body><main>
+{body}</main></body>
 </html>
 """
 

@@ -59,14 +59,17 @@ def consent(collection: Collection, promise: CollectionPromise, language: str) -
     """Return the consent text in `language`, for the largest loss and longest retention."""
     said = words()[language]
     one = max(question.one for question in promise.questions)
+    by_hand = _is_by_hand(collection)
     kept = [question.retention_days for question in collection.questions]
     days = None if None in kept else max(each for each in kept if each is not None)
     lines = [
         said["who"].format(contact=collection.contact, name=collection.name),
-        said["how"],
+        said["how_by_hand" if by_hand else "how"],
         said["one"].format(
             factor=f"{odds_factor(one):,.3g}", epsilon=f"{one:.4g}", percent=_even_guess(one)
-        ),
+        )
+        if math.isfinite(one)
+        else said["unlimited"],
     ]
     if collection.groups is not None:
         lists = (f"{name} ({', '.join(labels)})" for name, labels in collection.groups.columns)
@@ -78,7 +81,7 @@ def consent(collection: Collection, promise: CollectionPromise, language: str) -
     lines += [
         said["kept_open"] if days is None else said["kept"].format(days=f"{days:,}"),
         said["hidden"],
-        said["free"],
+        said["free_by_hand" if by_hand else "free"],
         said["digest"].format(digest=collection.digest),
     ]
     return Consent(language, tuple(lines))
@@ -126,6 +129,22 @@ class Statement:
         return "\n".join(lines)
 
 
+_BY_DEVICE = (
+    "Answers are randomised on each person's own device before anything is sent (local "
+    "differential privacy). Neither the collector nor an analyst ever holds an answer."
+)
+_BY_HAND = (
+    "People randomise their answers themselves, with dice, cards or a birthday, before anything is "
+    "written down (local differential privacy). Neither an interviewer nor an analyst ever holds "
+    "an answer."
+)
+
+
+def _is_by_hand(collection: Collection) -> bool:
+    """Return whether people randomise all answers of `collection` themselves."""
+    return all(question.mechanism.by_hand for question in collection.questions)
+
+
 def statement(
     collection: Collection,
     *,
@@ -139,8 +158,7 @@ def statement(
         checked_choice("a language", language, words())
     return Statement(
         f"{collection.name}: a statement of privacy",
-        "Answers are randomised on each person's own device before anything is sent (local "
-        "differential privacy). Neither the collector nor an analyst ever holds an answer.",
+        _BY_HAND if _is_by_hand(collection) else _BY_DEVICE,
         (
             _questions_section(collection, promise),
             _storage_section(collection),
@@ -264,14 +282,20 @@ def _limits_section(collection: Collection, promise: CollectionPromise) -> Secti
             "What the crowd as a whole answers, and what follows from it for a person who is known "
             "to belong to a group: that is what the survey is for."
         )
-        yield "A device, or a page, that was tampered with: noise is added there."
+        if _is_by_hand(collection):
+            yield "Dice, cards or a birthday that somebody sees or knows: they are all the noise."
+        else:
+            yield "A device, or a page, that was tampered with: noise is added there."
         yield "People who lie, or send made-up reports; estimates say how much those can add."
         if collection.admission == "invited":
             yield (
                 "Invitations: whoever knows which one was sent to whom, and runs the collector, "
                 "can tell whose report arrives."
             )
-        if promise.most > 4:
+        for question in collection.questions:
+            if question.mechanism.warning is not None:
+                yield f"Question {question.id!r}: {question.mechanism.warning}."
+        if 4 < promise.most < math.inf:
             yield (
                 f"Epsilon {promise.most:,.4g} in all is much: by itself it keeps nobody's answers "
                 f"secret from somebody who tries."

@@ -12,7 +12,7 @@ export async function parseAnswer({ labels }, text) {
 }
 
 /** Boxes to tick, and an amount for each that is; or none of them. */
-export function control(card, title, { h, words, set }) {
+export function control(card, title, { h, words, set, searched }) {
   const { question } = card;
   const { range: [low, high], keys } = question.mechanism;
   const names = question.labels ?? Array.from({ length: keys }, (_, i) => String(i));
@@ -46,9 +46,9 @@ export function control(card, title, { h, words, set }) {
     });
     amount.addEventListener("input", collect);
   }
-  return h("div", { role: "group", "aria-labelledby": title, class: "options" },
-    rows.map(({ name, box, amount }) => h("div", { class: "pair" }, h("label", { class: "option" }, box, h("span", {}, name)), amount)),
-    h("label", { class: "option" }, none, h("span", {}, words.none)));
+  const pairs = rows.map(({ name, box, amount }) => h("div", { class: "pair" }, h("label", { class: "option" }, box, h("span", {}, name)), amount));
+  const list = h("div", { role: "group", "aria-labelledby": title, class: "options" }, pairs, h("label", { class: "option" }, none, h("span", {}, words.none)));
+  return searched(list, pairs, names, title);
 }
 
 /** Keys and amounts. */

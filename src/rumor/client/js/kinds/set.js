@@ -9,7 +9,7 @@ export async function parseAnswer(question, text) {
 }
 
 /** Boxes to tick, as many as apply, or none of them. */
-export function control(card, title, { h, words, set }) {
+export function control(card, title, { h, words, set, searched }) {
   const { labels, mechanism: { domain, cap } } = card.question;
   const names = labels ?? Array.from({ length: domain }, (_, option) => option);
   const hint = `${title}-hint`;
@@ -30,12 +30,10 @@ export function control(card, title, { h, words, set }) {
     });
   }
   const capped = cap !== undefined && cap < domain;
-  return [
-    capped ? h("p", { id: hint, class: "soft" }, words.upTo(cap)) : null,
-    h("div", { role: "group", "aria-labelledby": title, "aria-describedby": capped ? hint : null, class: "options" },
-      rows.map(({ name, box }) => h("label", { class: "option" }, box, h("span", {}, String(name)))),
-      h("label", { class: "option" }, none, h("span", {}, words.none))),
-  ];
+  const options = rows.map(({ name, box }) => h("label", { class: "option" }, box, h("span", {}, String(name))));
+  const list = h("div", { role: "group", "aria-labelledby": title, "aria-describedby": capped ? hint : null, class: "options" },
+    options, h("label", { class: "option" }, none, h("span", {}, words.none)));
+  return [capped ? h("p", { id: hint, class: "soft" }, words.upTo(cap)) : null, searched(list, options, names, title)];
 }
 
 /** The options that were chosen. */

@@ -26,7 +26,25 @@ export function control(card, title, words, changed) {
     changed();
   };
   card.wrong = h("p", { class: "wrong", id: `${title}-wrong`, role: "alert" });
-  return h("div", { class: "control" }, loaded[card.question.kind].control(card, title, { h, words, set }), card.wrong);
+  const tools = { h, words, set, searched: (...list) => searched(words, ...list) };
+  return h("div", { class: "control" }, loaded[card.question.kind].control(card, title, tools), card.wrong);
+}
+
+// The most boxes to tick without a search.
+const BOXES = 12;
+
+/** Return `list`, where it is long below a field that hides those `rows` whose names lack what is typed and that are not ticked. */
+function searched(words, list, rows, names, title) {
+  if (names.length <= BOXES) return list;
+  const hint = h("p", { id: `${title}-found`, class: "soft", role: "status" }, words.typeToFind(names.length));
+  const find = ({ target }) => {
+    const wanted = target.value.trim().toLowerCase();
+    const fits = names.map((name) => String(name).toLowerCase().includes(wanted));
+    rows.forEach((row, i) => (row.hidden = !fits[i] && !row.querySelector("input").checked));
+    hint.textContent = wanted ? words.found(fits.filter(Boolean).length, Infinity) : words.typeToFind(names.length);
+  };
+  list.classList.add("found");
+  return [h("input", { type: "search", autocomplete: "off", dir: "auto", "aria-labelledby": title, "aria-describedby": hint.id, oninput: find }), hint, list];
 }
 
 /** Return the sentence about a mistake in a card's answer; null where the answer is valid. */
