@@ -29,9 +29,11 @@ async function live(answer, seed) {
   await noted("prepare", device.prepare(parsed, { a: "red" }));
   await noted("send", device.send("https://collector.example", parsed));
   await noted("spent", device.spent());
-  // Two at once: the second waits for the first.
-  const both = await Promise.allSettled([1, 2].map(async () => device.prepare(parsed, { a: "blue" })));
+  // Two at once, on two devices of one host: the second waits for the first.
+  const twin = await rumor.openDevice(host, { maxEpsilon: 2 });
+  const both = await Promise.allSettled([device, twin].map(async (one) => one.prepare(parsed, { a: "blue" })));
   await device.send("https://collector.example", parsed);
+  if (both.filter(({ status }) => status === "fulfilled").length !== 1) throw new Error("two spent the same budget");
   return { promises, kept, urls, refused: both.find(({ status }) => status === "rejected").reason.code };
 }
 
