@@ -7,14 +7,17 @@ member of its problems, its status line, its headers. Every command that shows s
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import http.server
 import io
 import json
 import os
 import pty
 import re
+import struct
 import subprocess
 import sys
+import termios
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -285,3 +288,32 @@ def test_bars_are_drawn_where_blocks_cannot_be() -> None:
             print("███▌▎ 12% café …", end="", file=GuardedStream(stream))
             stream.flush()
             assert raw.getvalue().decode(encoding) == drawn
+
+
+def in_a_terminal(columns: int, *arguments: str) -> str:
+    """What a command prints in a terminal of so many columns."""
+    ours, theirs = pty.openpty()
+    size = struct.pack("HHHH", 40, columns, 0, 0)
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, size)
+    command = [sys.executable, "-m", "rumor", *arguments]
+    kept = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+    with subprocess.Popen(command, stdout=theirs, stdin=theirs, stderr=theirs, env=kept) as running:
+        os.close(theirs)
+        found = b""
+        with contextlib.suppress(OSError):  # the end of a terminal is an error in Linux
+            while part := os.read(ours, 65_536):
+                found += part
+    os.close(ours)
+    assert running.returncode == 0, found
+    return found.decode().replace("\r\n", "\n")
+
+
+def test_a_terminal_breaks_no_word_and_json_stays_whole() -> None:
+    file = str(Path(__file__).parents[2] / "examples" / "browser.toml")
+    wide, narrow = (in_a_terminal(columns, "show", file) for columns in (200, 50))
+    assert max(map(len, wide.splitlines())) > 60
+    broken = [line for line in narrow.splitlines() if len(line) > 50]
+    assert [line for line in broken if " " in line.strip()] == []
+    assert narrow.split() == wide.split()
+    document = json.loads(in_a_terminal(50, "show", file, "--json"))
+    assert document["name"] == "Home pages"

@@ -10,7 +10,15 @@ import numpy as np
 import pytest
 
 import rumor
-from rumor.core.plain_text import aligned, bar, decimals_for, one_line, percent
+from rumor.core.plain_text import (
+    aligned,
+    bar,
+    decimals_for,
+    limited_width,
+    one_line,
+    percent,
+    wrapped,
+)
 from rumor.results.estimate import Estimate
 
 
@@ -113,3 +121,36 @@ def test_emoji_that_are_joined_are_printed_whole() -> None:
     ):
         assert "\u200d" not in one_line(text)
         assert "\ufffd" in one_line(text)
+
+
+HEAD = ("answer", "share", "95% interval", "std. error", "")
+BODY = [
+    ("yes", "52.7%", "51.9% to 53.5%", "0.4%", "█" * 20),
+    ("no", "47.3%", "47% to 48%", "0.4%", ""),
+]
+
+
+@pytest.mark.parametrize("columns", range(24, 80))
+def test_a_table_fits_its_terminal_and_loses_no_number(columns: int) -> None:
+    whole = aligned(HEAD, BODY, left=(0, 4))
+    with limited_width(columns):
+        text = aligned(HEAD, BODY, left=(0, 4))
+    assert aligned(HEAD, BODY, left=(0, 4)) == whole
+    assert max(map(len, text.splitlines())) <= columns
+    for cell in (cell for row in (HEAD, *BODY) for cell in row[:4]):
+        assert cell in text
+    # As much as fits stands beside each other, under the name in the first column.
+    assert (text == whole) == (columns >= len(max(whole.splitlines(), key=len)))
+    for block in text.split("\n\n"):
+        assert [line.split()[0] for line in block.splitlines()] == ["answer", "yes", "no"]
+
+
+def test_a_paragraph_is_as_wide_as_its_terminal_at_most() -> None:
+    text = "one word after another, " * 12
+    assert max(map(len, wrapped(text).splitlines())) <= 88
+    with limited_width(30):
+        lines = wrapped(text).splitlines()
+    assert max(map(len, lines)) <= 30
+    assert " ".join(lines) == text.strip()
+    with limited_width(200):
+        assert max(map(len, wrapped(text).splitlines())) <= 88

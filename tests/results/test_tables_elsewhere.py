@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import html
 import re
 
 import numpy as np
@@ -14,7 +15,9 @@ import pytest
 import rumor
 from rumor.core.errors import InputError
 from rumor.core.extras import MissingExtraError, import_optional
+from rumor.kinds import KINDS
 from rumor.results.rows import Tabular
+from tests.results.made import estimated
 
 LABELS = ["blank", "<b>news</b>", "search"]
 
@@ -84,6 +87,25 @@ def test_every_kind_renders_and_finds_its_rows(make: object) -> None:
     named = tuple(first.values())[:1]
     assert found[named] == found[named[0]]
     assert found.to_pandas().shape == pa.table(found).shape
+
+
+def cells(result: Tabular) -> list[str]:
+    """The texts of a notebook's table."""
+    return [
+        html.unescape(text) for text in re.findall(r"<td[^>]*>([^<]*)</td>", result._repr_html_())
+    ]
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_notebook_has_no_words_of_python_and_no_tiny_p_values(name: str) -> None:
+    shown = cells(estimated(name))
+    assert {"None", "nan", "True", "False"}.isdisjoint(shown)
+    assert [text for text in shown if re.fullmatch(r".*e-\d\d+", text)] == []
+
+
+def test_a_notebook_leaves_empty_what_is_not_known() -> None:
+    assert "" in cells(estimated("joint"))
+    assert {"yes", "<0.0001"} <= set(cells(estimated("words")))
 
 
 CONSTRUCTORS = [

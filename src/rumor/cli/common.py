@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from rumor.cli.guarded import unguarded
+from rumor.cli.guarded import unfolded, unguarded
 from rumor.core.errors import InputError, format_value
 
 
@@ -51,7 +51,7 @@ def keep_inputs(*inputs: str | None, **outputs: str | None) -> None:
 
 def print_json(data: Mapping[str, object]) -> None:
     """Print `data` as one JSON object."""
-    print(json.dumps(_plain(data), indent=2, allow_nan=False))
+    print(json.dumps(_plain(data), indent=2, allow_nan=False), file=unfolded(sys.stdout))
 
 
 def _plain(value: Any) -> Any:

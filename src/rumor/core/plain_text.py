@@ -7,11 +7,14 @@ columns, candidates, titles), the replacement character is shown instead.
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import re
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from unicodedata import category, combining, east_asian_width
 
 REPLACEMENT = "�"
@@ -101,9 +104,36 @@ def _joins_emoji(text: str, place: int) -> bool:
     return emoji and category(after) == "So"
 
 
+_WIDTH: ContextVar[int | None] = ContextVar("width", default=None)
+"""The width that tables and paragraphs are made for; None where no terminal limits it."""
+
+
+@contextmanager
+def limited_width(columns: int | None) -> Iterator[None]:
+    """Make tables and paragraphs for a terminal of so many `columns` while the block lasts."""
+    token = _WIDTH.set(columns)
+    try:
+        yield
+    finally:
+        _WIDTH.reset(token)
+
+
 def wrapped(text: str) -> str:
     """Return the paragraph `text` in lines of a readable length."""
-    return textwrap.fill(text, 88, break_long_words=False, break_on_hyphens=False)
+    return folded(text, min(88, _WIDTH.get() or 88))
+
+
+def folded(line: str, columns: int) -> str:
+    """Return `line` broken between words into lines of at most `columns`, indented alike."""
+    indent = line[: len(line) - len(line.lstrip(" "))][: columns // 2]
+    return textwrap.fill(
+        line.strip(" "),
+        columns,
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def _cells() -> Callable[[str], int]:
@@ -118,10 +148,27 @@ def _cells() -> Callable[[str], int]:
 
 
 def aligned(head: Sequence[str], body: Sequence[Sequence[str]], left: Sequence[int] = (0,)) -> str:
-    """Format a table; columns are right-aligned unless their index is in `left`."""
+    """Format a table; columns are right-aligned unless their index is in `left`.
+
+    In a terminal that is too narrow, bars are left out; then the columns that do not fit follow
+    below as a table of their own, beside the names in the first columns.
+    """
     cell_len = _cells()
     rows = [list(head), *([*row] for row in body)]
     widths = [max(cell_len(row[c]) for row in rows) for c in range(len(head))]
+    limit = _WIDTH.get()
+    if limit is not None and sum(widths) + _GAP * (len(widths) - 1) > limit:
+        parts = _parts(head, widths, left, limit)
+        if parts != [[*range(len(head))]]:
+            tables = (
+                aligned(
+                    [head[c] for c in part],
+                    [[row[c] for c in part] for row in body],
+                    [place for place, c in enumerate(part) if c in left],
+                )
+                for part in parts
+            )
+            return "\n\n".join(tables)
 
     def cell(text: str, c: int) -> str:
         padding = " " * (widths[c] - cell_len(text))
@@ -130,6 +177,28 @@ def aligned(head: Sequence[str], body: Sequence[Sequence[str]], left: Sequence[i
     return "\n".join(
         "  ".join(cell(text, c) for c, text in enumerate(row)).rstrip() for row in rows
     )
+
+
+_GAP = 2  # cells between two columns
+
+
+def _parts(
+    head: Sequence[str], widths: Sequence[int], left: Sequence[int], limit: int
+) -> list[list[int]]:
+    """Return the columns of each of the tables that a table of these `widths` becomes."""
+    columns = [*range(len(head))]
+    if head[-1] == "" and len(head) - 1 in left:
+        columns.pop()  # a bar says nothing that a number beside it does not
+    names = [*itertools.takewhile(lambda c: c in left, columns[:-1])]
+    parts, used = [[*names]], 0
+    space = limit - sum(widths[c] + _GAP for c in names)
+    for c in columns[len(names) :]:
+        if used and used + widths[c] > space:
+            parts.append([*names])
+            used = 0
+        parts[-1].append(c)
+        used += widths[c] + _GAP
+    return parts
 
 
 def toml_text(value: object) -> str:

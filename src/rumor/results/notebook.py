@@ -6,12 +6,16 @@ import base64
 from html import escape
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from rumor.core.plain_text import one_line
 from rumor.results.view import View
 
 if TYPE_CHECKING:
     from rumor.results.rows import Tabular
 
+_P_VALUES = ("p_value", "adjusted")
+_TINY = 1e-4  # p-values below this one have a bound
 _CELL = "text-align:right;padding:0.15em 0.7em;font-variant-numeric:tabular-nums"
 _NAME = "text-align:left;padding:0.15em 0.7em"
 
@@ -23,7 +27,7 @@ def notebook_html(estimate: Tabular) -> str:
     columns = {name: list(column) for name, column in estimate.cells(rows, view).items()}
     head = "".join(_cell("th", name, name) for name in columns)
     body = "".join(
-        "<tr>" + "".join(_cell("td", value, _shown(value)) for value in row) + "</tr>"
+        "<tr>" + "".join(map(_data_cell, columns, row)) + "</tr>"
         for row in zip(*columns.values(), strict=True)
     )
     notes = f"{estimate.reports:,} reports, epsilon {estimate.epsilon:.4g} each; " + (
@@ -52,5 +56,17 @@ def _cell(tag: str, value: object, text: str) -> str:
     return f'<{tag} style="{style}">{escape(text)}</{tag}>'
 
 
-def _shown(value: object) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else one_line(value)
+def _data_cell(name: str, value: object) -> str:
+    return _cell("td", value, _shown(name, value))
+
+
+def _shown(name: str, value: object) -> str:
+    """Return the cell of a column `name` as people read it: empty where nothing is known."""
+    if isinstance(value, bool | np.bool_):
+        return "yes" if value else "no"
+    if value is None or value != value:
+        return ""
+    if not isinstance(value, float):
+        return one_line(value)
+    is_tiny = name in _P_VALUES and value < _TINY
+    return f"<{_TINY:g}" if is_tiny else f"{value:.4g}"
