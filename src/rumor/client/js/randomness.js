@@ -50,7 +50,7 @@ export class Draws {
       // A statement of its own, since it may replace the words.
       const at = this.#next();
       const product = this.#words.getBigUint64(at, true) * factor;
-      // Truncated: sets in QuickJS of 2021 tell numbers that were a BigInt from equal ones.
+      // Truncated: sets in QuickJS of 2021 tell a BigInt's number from an equal one.
       if (BigInt.asUintN(64, product) >= reject) return Math.trunc(Number(product >> 64n));
     }
   }
