@@ -10,7 +10,7 @@ import { hmac, keystream, randomBytes } from "./host.js";
 export const WORD = 1n << 64n;
 const EXHAUSTED = Symbol("a keystream of fixed length has ended");
 
-/** Return a threshold in two halves of 32 bits, for comparing without BigInt. */
+/** Return a threshold in two halves of 32 bits, to compare without BigInt. */
 export const split = (big) => ({ high: Number(big >> 32n), low: Number(big & 0xffffffffn), big });
 
 /** The elementary steps of every reference draw. */

@@ -9,7 +9,7 @@ const TRANSIENT = ["rate", "unavailable", "timeout", "failed"];
 
 const LONGEST_PAUSE = 30;
 
-/** Return the error of a server out of reach, which asked for a pause of `wait` seconds. */
+/** Return the error of a server out of reach, which asked to `wait` for seconds. */
 export const unreachable = (sentence, wait = 0) => Object.assign(new RumorError("unreachable", sentence), { wait });
 
 /**
