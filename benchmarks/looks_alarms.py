@@ -31,6 +31,7 @@ from rumor.estimators.multiple_testing import holm
 from rumor.estimators.sequential import flat_weights
 from rumor.kinds import kind_of
 from rumor.mechanisms import FrequencyOracle, Mechanism
+from rumor.mechanisms.summary import Summary
 from rumor.mechanisms.support import ItemCounts
 from rumor.results.counts import ExactIntervals
 
@@ -98,14 +99,24 @@ def many_values(
     return bool(holm(np.exp(-np.maximum(top, 0.0))).min() <= ALPHA)
 
 
-def blocks() -> Mapping[str, Alarmed]:
-    """Return by name what draws a history without a change and says whether there is an alarm."""
+def differs(mechanism: Mechanism, people: Draw, rng: np.random.Generator) -> bool:
+    """Return whether some of 52 weekly looks at two groups that grow finds a difference."""
+    groups = {name: Summary.empty(mechanism) for name in ("first", "second")}
+    for _ in range(WEEKS):
+        for name in groups:
+            reports = mechanism.privatize(
+                people(int(rng.integers(20, 400)), rng),
+                random=rumor.Seeded(int(rng.integers(1 << 60))),
+            )
+            groups[name] = groups[name].update(reports)
+        rows: Any = rumor.compare(mechanism, groups).to_dict(looks="any")["estimates"]
+        if min(row["adjusted"] for row in rows) <= ALPHA:
+            return True
+    return False
 
-    def drawn(mechanism: Mechanism, people: Draw) -> Alarmed:
-        def of_week(_: int, rng: np.random.Generator) -> Any:
-            return people(int(rng.integers(200, 2000)), rng)
 
-        return lambda rng: bool(watched(mechanism, of_week, rng).changes)
+def populations() -> Mapping[str, tuple[Mechanism, Draw]]:
+    """Return by name a question and what draws the answers of some people."""
 
     def some(count: int) -> Draw:
         return lambda n, rng: [str(i) for i in rng.choice(count, n, p=zipf(count))]
@@ -117,17 +128,36 @@ def blocks() -> Mapping[str, Alarmed]:
     def numbers(n: int, rng: np.random.Generator) -> Any:
         return 10 * rng.beta(2, 5, n)
 
+    return {
+        "choice, 2 labels": (asked("choice", labels=labels(2)), some(2)),
+        "choice, 10 labels": (asked("choice", labels=labels(10)), some(10)),
+        "ordered, 10 labels": (asked("ordered", labels=labels(10)), some(10)),
+        "number": (asked("number", low=0, high=10), numbers),
+        "set, 10 options": (asked("set", labels=labels(10), cap=3), sets),
+    }
+
+
+def blocks() -> Mapping[str, Alarmed]:
+    """Return by name what draws a history without a change and says whether there is an alarm."""
+
+    def drawn(mechanism: Mechanism, people: Draw) -> Alarmed:
+        def of_week(_: int, rng: np.random.Generator) -> Any:
+            return people(int(rng.integers(200, 2000)), rng)
+
+        return lambda rng: bool(watched(mechanism, of_week, rng).changes)
+
     many = functools.partial
     return {
-        "choice, 2 labels": drawn(asked("choice", labels=labels(2)), some(2)),
-        "choice, 10 labels": drawn(asked("choice", labels=labels(10)), some(10)),
+        **{name: drawn(*one) for name, one in populations().items()},
         "choice, 400 values": many(many_values, 400, 1.0, 500, 5000),
         "choice, 5,000 values": many(many_values, 5000, 1.0, 500, 5000),
         "choice, 5,000 values, few reports": many(many_values, 5000, 4.0, 50, 500),
-        "ordered, 10 labels": drawn(asked("ordered", labels=labels(10)), some(10)),
-        "number": drawn(asked("number", low=0, high=10), numbers),
-        "set, 10 options": drawn(asked("set", labels=labels(10), cap=3), sets),
     }
+
+
+def comparisons() -> Mapping[str, Alarmed]:
+    """Return by name what compares two groups without a difference again and again."""
+    return {name: functools.partial(differs, *one) for name, one in populations().items()}
 
 
 def alarms_of(rng: np.random.Generator, alarmed: Alarmed, histories: int) -> int:

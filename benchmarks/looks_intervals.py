@@ -12,13 +12,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 from scipy import stats
 
 import rumor
+from benchmarks.looks_alarms import asked
 from rumor.core.types import Tally, Vector
 from rumor.kinds.number.estimate import estimate_mean
+from rumor.mechanisms import Mechanism
+from rumor.mechanisms.mixed.mixed import Mixed
 from rumor.mechanisms.piecewise import Piecewise
 from rumor.mechanisms.set_block import SetBlock
 from rumor.mechanisms.summary import Summary
@@ -179,25 +183,82 @@ def named_mean(histories: int, rng: np.random.Generator) -> Missed:
     return _summed(missed, float(np.mean(widths)))
 
 
-def named_below(histories: int, rng: np.random.Generator) -> Missed:
-    """Read the share of ordered answers up to a place, at a tenth of the looks."""
+@dataclass(frozen=True)
+class Followed:
+    """A quantity that is read at a tenth of the looks, named in advance."""
+
+    mechanism: Mechanism
+    answers: Callable[[int, np.random.Generator], Any]
+    """Draws the answers of some people."""
+    truth: float
+    ends: Callable[[Any, str], tuple[float, float]]
+    """Returns the ends of the quantity's interval in an estimate, for one look or any."""
+
+    def __call__(self, histories: int, rng: np.random.Generator) -> Missed:
+        """Read the quantity of some histories."""
+        missed = {looks: np.zeros(histories, dtype=bool) for looks in ("any", "one")}
+        widths: list[float] = []
+        for history in range(histories):
+            reports = self.mechanism.privatize(
+                self.answers(int(LOOKS[-1]), rng),
+                random=rumor.Seeded(int(rng.integers(1 << 30))),
+            )
+            summary, before = Summary.empty(self.mechanism), 0
+            for n in LOOKS[::10].tolist():
+                summary, before = summary.update(reports[before:n]), n
+                found = rumor.estimate(self.mechanism, summary)
+                lengths = {}
+                for looks in missed:
+                    low, high = self.ends(found, looks)
+                    missed[looks][history] |= not low <= self.truth <= high
+                    lengths[looks] = high - low
+                if n >= PLANNED and len(widths) == history:
+                    widths.append(lengths["any"] / lengths["one"])
+        return _summed(missed, float(np.mean(widths)))
+
+
+def below() -> Followed:
+    """Follow the share of ordered answers up to a place."""
+
+    def ends(found: Any, looks: str) -> tuple[float, float]:
+        seen = found.cdf(25.0, LEVEL, looks=looks, users=PLANNED)
+        return seen.low, seen.high
+
     mechanism = rumor.Wave(low=0, high=100, bins=16, epsilon=EPSILON)
-    missed = {looks: np.zeros(histories, dtype=bool) for looks in ("any", "one")}
-    widths: list[float] = []
-    for history in range(histories):
-        answers = 100 * rng.beta(2, 5, size=int(LOOKS[-1]))
-        truth = float(stats.beta(2, 5).cdf(0.25))
-        reports = mechanism.privatize(answers, random=rumor.Seeded(int(rng.integers(1 << 30))))
-        for n in LOOKS[::10].tolist():
-            found = rumor.estimate(mechanism, reports[:n])
-            lengths = {}
-            for looks in ("any", "one"):
-                seen = found.cdf(25.0, LEVEL, looks=looks, users=PLANNED)
-                missed[looks][history] |= not seen.low <= truth <= seen.high
-                lengths[looks] = seen.high - seen.low
-            if n >= PLANNED and len(widths) == history:
-                widths.append(lengths["any"] / lengths["one"])
-    return _summed(missed, float(np.mean(widths)))
+    truth = float(stats.beta(2, 5).cdf(0.25))
+    return Followed(mechanism, lambda n, rng: 100 * rng.beta(2, 5, n), truth, ends)
+
+
+def of_key(quantity: str, truth: float) -> Followed:
+    """Follow the share or the mean of one of four keys that people have or have not."""
+    names = [str(key) for key in range(4)]
+    mechanism = asked("keyvalue", keys=names, low=-1, high=1, cap=2, epsilon=EPSILON)
+
+    def answers(n: int, rng: np.random.Generator) -> list[dict[str, float]]:
+        held, values = rng.random((n, 2)) < [0.5, 0.3], rng.beta(2, 5, (n, 2)) * 2 - 1
+        return [
+            {names[key]: values[person, key] for key in np.flatnonzero(held[person])}
+            for person in range(n)
+        ]
+
+    def ends(found: Any, looks: str) -> tuple[float, float]:
+        low, high = found.interval(LEVEL, quantity=quantity, looks=looks, users=PLANNED)
+        return low[0], high[0]
+
+    return Followed(mechanism, answers, truth, ends)
+
+
+def of_pair() -> Followed:
+    """Follow the share of one cell of a table of two questions."""
+    law = [0.1, 0.2, 0.3, 0.4]
+    parts = [{"id": id, "labels": ["yes", "no"]} for id in ("smokes", "drinks")]
+
+    def ends(found: Any, looks: str) -> tuple[float, float]:
+        low, high = found.interval(LEVEL, looks=looks, users=PLANNED)
+        return low[0], high[0]
+
+    mechanism = Mixed(parts=parts, epsilon=EPSILON)
+    return Followed(mechanism, lambda n, rng: rng.choice(4, n, p=law), law[0], ends)
 
 
 Block = Callable[[int, np.random.Generator], Missed]
@@ -208,5 +269,11 @@ def blocks() -> dict[str, Block]:
     named = {f"a named share of {d:,}": partial(named_share, d) for d in (2, 10, 400, 5_000)}
     shown = {f"the rows shown of {d:,}": partial(shown_rows, d) for d in (2, 10, 400, 5_000)}
     options = {f"a named option of {d}": partial(named_option, d) for d in (2, 10)}
-    below = {"ordered answers up to a place, every tenth look": named_below}
-    return {**named, **shown, **options, "a mean": named_mean, **below}
+    followed = {
+        "ordered answers up to a place": below(),
+        "the share of a key": of_key("frequency", 0.5),
+        "the mean of a key": of_key("mean", 4 / 7 - 1),
+        "a cell of two questions": of_pair(),
+    }
+    tenth = {f"{name}, every tenth look": block for name, block in followed.items()}
+    return {**named, **shown, **options, "a mean": named_mean, **tenth}

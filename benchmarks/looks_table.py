@@ -3,9 +3,10 @@
     python -m benchmarks.looks_table [--quick] [--seed N] [--only NAME ...]
 
 Alarms of a watch (`rumor trend --watch`): 52 weekly looks, 400 histories without a change in each
-block. No block may have significantly more alarms than the promised 5% (exact binomial, Holm over
-blocks, 1%), all together at most 5.5%. A change of 1.5 noise units in the 27th of 52 weeks is found
-in at least 95% of 1,000 histories, by the median after at most 9 weeks.
+block; the same for two groups without a difference that are compared while they grow (`rumor
+compare --watch`). No block may have significantly more alarms than the promised 5% (exact binomial,
+Holm over blocks, 1%), all together at most 5.5%. A change of 1.5 noise units in the 27th of 52
+weeks is found in at least 95% of 1,000 histories, by the median after at most 9 weeks.
 
 Intervals for any look: 200 looks at a share or mean named in advance, and at the rows shown, 400
 histories in each block. No block may have significantly more histories in which one misses, by the
@@ -18,7 +19,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,22 +40,34 @@ class Figure:
 
 def false_alarms(scale: float, rng: np.random.Generator) -> Iterator[Figure]:
     """Yield how many histories without a change have an alarm, by block and of all."""
+    return alarms("without a change", looks_alarms.blocks(), scale, rng)
+
+
+def comparisons(scale: float, rng: np.random.Generator) -> Iterator[Figure]:
+    """Yield how often two groups without a difference are told apart at some look."""
+    return alarms("without a difference", looks_alarms.comparisons(), scale, rng)
+
+
+def alarms(
+    what: str, blocks: Mapping[str, looks_alarms.Alarmed], scale: float, rng: np.random.Generator
+) -> Iterator[Figure]:
+    """Yield how many histories have an alarm, by block and of all."""
     histories, found = round(looks_alarms.HISTORIES * scale), {}
-    for (name, alarmed), each in zip(
-        blocks := looks_alarms.blocks().items(), rng.spawn(len(blocks)), strict=True
-    ):
+    for (name, alarmed), each in zip(blocks.items(), rng.spawn(len(blocks)), strict=True):
         start = time.process_time()
         found[name] = looks_alarms.alarms_of(each, alarmed, histories)
-        yield Figure(
-            f"alarms without a change: {name}", f"{histories} of 52 weeks", str(found[name])
-        )
+        yield Figure(f"alarms {what}: {name}", f"{histories} of 52 weeks", str(found[name]))
         print(f"{name}: {time.process_time() - start:.0f} s", file=sys.stderr)
     least = float(looks_alarms.above_promise(found, histories).min())
     wanted = "Holm's p >= 0.01"
     yield Figure("blocks above 5%", f"{len(found)} blocks", f"p {least:.2g}", wanted, least >= 0.01)
     share = sum(found.values()) / histories / len(found)
     yield Figure(
-        "alarms, all blocks", f"{histories * len(found)}", f"{share:.2%}", "<= 5.5%", share <= 0.055
+        f"alarms {what}, all blocks",
+        f"{histories * len(found)}",
+        f"{share:.2%}",
+        "<= 5.5%",
+        share <= 0.055,
     )
 
 
@@ -117,6 +130,7 @@ def intervals(scale: float, rng: np.random.Generator) -> Iterator[Figure]:
 
 SECTIONS: dict[str, Callable[[float, np.random.Generator], Iterator[Figure]]] = {
     "false-alarms": false_alarms,
+    "comparisons": comparisons,
     "detection": detection,
     "repeated": repeated,
     "intervals": intervals,

@@ -138,8 +138,8 @@ def module(table: NDArray[np.float64], keys: NDArray[np.float64]) -> str:
     for block in table:
         blocks.append(f"    (\n{_rows(block, 8)}    ),\n")
     return (
-        '"""How much the default estimator gains on the linear one, on Zipf\'s law.\n\n'
-        "Written by benchmarks/plan_calibrate.py, which says what the axes are; do not edit.\n"
+        '"""The error of the default estimator relative to the linear one, on Zipf\'s law.\n\n'
+        "Written by benchmarks/plan_calibrate.py, which describes the axes; do not edit.\n"
         '"""\n\n'
         "from __future__ import annotations\n\n"
         f"DOMAINS = ({', '.join(map(str, TRIALS))})\n"

@@ -441,6 +441,10 @@ def test_a_whole_draw_tells_caught_hung_survived_and_untouched(project: Path) ->
     assert "src/rumor/core/a.py:18 (constant; no test touches it)" in said
     assert re.search(r"^core +6 +0 +3 +1 +3 +2 +50.0% ", said, re.MULTILINE)
 
+    # With no time for more than one test of a bug, the others are run for those that survive it.
+    short, _ = _drawn(project, "--count", "50", "--grace", "4", "--seconds", "0")
+    assert short == found
+
     # An edge is tested: the survivors are tried again, and the file of tests is recorded again.
     tests = project / "tests" / "core" / "test_a.py"
     tests.write_text(TESTS + "\n\ndef test_edge():\n    assert is_few(2) and not is_few(3)\n")

@@ -102,6 +102,22 @@ def test_sources_of_any_noise_are_one_estimate() -> None:
         rumor.combine([])
 
 
+def test_sources_are_said_to_differ_below_a_p_value_of_one_percent() -> None:
+    oracle, told = rumor.RandomizedResponse(domain=3, epsilon=1.0), {}
+    for shift in range(40, 140, 4):
+        groups = [
+            (oracle, rumor.Summary.from_counts(oracle, [400 + more, 300 - more, 300], 1000))
+            for more in (0, shift)
+        ]
+        first, second = (summary for _, summary in groups)
+        (pair,) = rumor.compare(oracle, first, second).pairs
+        p_value = min(float(pair.adjusted.min()), float(pair.overall_adjusted or 1.0))
+        told[p_value] = any("differ by more" in note for note in rumor.combine(groups).notes)
+    assert told == {p_value: p_value < 0.01 for p_value in told}
+    assert any(0.005 < p_value < 0.01 for p_value in told)
+    assert any(0.01 < p_value < 0.02 for p_value in told)
+
+
 @pytest.fixture
 def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)

@@ -256,6 +256,18 @@ def test_a_collection_in_plain_words(work: Path, capsys: Outputs) -> None:
     assert Collection.load("contract.json").digest == collection.digest
 
 
+@pytest.mark.parametrize(
+    ("count", "said"),
+    [(8, "8: a0, a1, a2, a3, a4, a5, a6, a7\n"), (9, "9: a0, a1, a2, a3, a4, a5, a6, a7, ...\n")],
+)
+def test_eight_labels_are_shown(work: Path, capsys: Outputs, count: int, said: str) -> None:
+    asked = {"id": "q", "kind": "choice", "labels": [f"a{i}" for i in range(count)], "epsilon": 1.0}
+    wish = {"name": "N", "series": "s", "contact": "c", "questions": [asked]}
+    Collection.resolve(wish).save("c.json")
+    rumor("show", "c.json")
+    assert said in capsys.readouterr().out
+
+
 def test_the_demonstration_runs_through(work: Path, capsys: Outputs) -> None:
     rumor("demo", "--people", "2000", "--seed", "1", "--out", "d.html")
     text = capsys.readouterr().out

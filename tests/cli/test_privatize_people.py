@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import hashlib
 import json
 import random
 import sqlite3
@@ -526,3 +527,11 @@ def test_events_become_estimates_of_weeks_and_countries_in_four_commands(capsys:
         ", ".join(key): len(users) for key, users in weeks.items()
     }
     assert main(["trend", "app.toml", "r.parquet", "--every", "week"]) == 0
+
+
+def test_hashes_of_people_stay_what_they_are(capsys: Outputs) -> None:
+    """A ledger is read for years: with other hashes everybody could report anew."""
+    assert run(capsys, "t.csv", "-o", "r.parquet", "--person", "user_id", "--ledger", "l")[0] == 0
+    key, names = PersonLedger.open("l", "app").key, (b"ann", b"bob", b"cy")
+    hashes = [hashlib.blake2b(name, key=key, digest_size=16).digest() for name in names]
+    assert sorted(pq.read_table("l")["person"].to_pylist()) == sorted(hashes)

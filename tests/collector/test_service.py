@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,7 +25,49 @@ from rumor.collector.service import Service
 from rumor.collector.store.base import Store, StoredCollection, StoreUnavailableError, open_store
 from rumor.collector.tokens import Tokens, add_token
 from rumor.contract.collection import Collection
+from rumor.results.view import View
 from tests.collector.tools import as_json, call, collection, rows, send, send_json, stored
+
+# What each object of the description holds, at least and at most.
+HELD = {
+    "operation": (
+        {"summary", "responses"},
+        {"description", "parameters", "requestBody", "security"},
+    ),
+    "parameter": ({"name", "in", "schema"}, {"required", "description"}),
+    "body": ({"required", "content"}, set[str]()),
+    "response": ({"description"}, {"content"}),
+    "media": ({"schema"}, set[str]()),
+    "schema": (
+        set[str](),
+        {
+            *("$ref", "type", "description", "properties", "required", "additionalProperties"),
+            *("items", "minItems", "maxItems", "minimum", "maxLength", "pattern", "format"),
+            *("enum", "default", "contentEncoding"),
+        },
+    ),
+}
+
+
+def parts(what: str, one: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield an object of the description and all within it, with what each is."""
+    yield what, one
+    inner: list[tuple[str, Any]] = []
+    if what == "operation":
+        inner += [("parameter", each) for each in one.get("parameters", ())]
+        inner += [("body", one[key]) for key in ("requestBody",) if key in one]
+        inner += [("response", each) for each in one["responses"].values()]
+    elif what in ("body", "response"):
+        inner += [("media", each) for each in one.get("content", {}).values()]
+    elif what in ("media", "parameter"):
+        inner += [("schema", one[key]) for key in ("schema",) if key in one]
+    else:
+        inner += [("schema", each) for each in one.get("properties", {}).values()]
+        nested = (one.get("items"), one.get("additionalProperties"))
+        inner += [("schema", each) for each in nested if isinstance(each, dict)]
+    for name, each in inner:
+        yield from parts(name, each)
+
 
 VALID = bytes(17)
 LIMITS = Limits(body_bytes=50_000, json_reports=20, binary_reports=2_000, seconds_to_send=0.5)
@@ -309,6 +352,7 @@ class TestEstimates:
             "question": "colour",
             **expected.to_dict(0.9, of="people"),
             "halving": {"more_reports": 3000, "stderr": expected.stderr.max()},
+            "above_noise": {"values": expected.above_noise(View(0.9, of="people")), "of": 3},
         }
 
     def test_rows_in_the_order_of_the_estimate_are_covered_as_such(self, embedded: Running) -> None:
@@ -400,6 +444,22 @@ class TestSurroundings:
         reference = (Path(__file__).parents[2] / "docs/reference/http.md").read_text()
         for word in [*document["paths"], *TYPES]:
             assert f"`{word}`" in reference or f" {word}`" in reference
+
+    def test_the_description_has_the_form_of_openapi(self) -> None:
+        document = openapi(LIMITS)
+        schemas = document["components"]["schemas"]
+        found = [part for one in schemas.values() for part in parts("schema", one)]
+        for path in document["paths"].values():
+            for operation in path.values():
+                found += parts("operation", operation)
+        for what, one in found:
+            least, more = HELD[what]
+            assert least <= set(one) <= least | more, one
+            if "$ref" in one:
+                assert one["$ref"].removeprefix("#/components/schemas/") in schemas
+            elif what == "schema":
+                assert {"type", "enum"} & set(one), one
+                assert set(one.get("required", ())) <= set(one.get("properties", ())), one
 
     def test_a_store_that_takes_no_writes_is_ill(
         self, embedded: Running, monkeypatch: pytest.MonkeyPatch

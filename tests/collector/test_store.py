@@ -27,6 +27,7 @@ from rumor.collector.store.base import (
     open_store,
     sorted_by_id,
 )
+from rumor.collector.store.dialects import sqlite
 from rumor.collector.store.exactly_once import resolve_batches, rows_by_question
 from rumor.collector.store.sql import SqlStore
 from rumor.collector.store.tables import Run
@@ -437,3 +438,20 @@ def test_registered_knows_its_questions(store: Store) -> None:
     assert isinstance(entry, StoredCollection)
     assert set(entry.questions) == {"colour", "many"}
     assert store.register(collection()) == entry
+
+
+def test_a_commit_that_fails_leaves_sqlite_ready_for_the_next(tmp_path: Path) -> None:
+    """A writer keeps its connection: a transaction that stayed open would fail all later ones."""
+    connection = sqlite3.connect(tmp_path / "a.db", isolation_level=None)
+    connection.executescript(
+        "PRAGMA foreign_keys = ON; CREATE TABLE whole (id INTEGER PRIMARY KEY);"
+        "CREATE TABLE part (whole REFERENCES whole (id) DEFERRABLE INITIALLY DEFERRED)"
+    )
+    with pytest.raises(sqlite3.IntegrityError), sqlite._transaction(connection, "BEGIN") as run:
+        run("INSERT INTO part VALUES (7)")  # refused at the commit: there is no such whole
+    assert not connection.in_transaction
+    with sqlite._transaction(connection, "BEGIN") as run:
+        run("INSERT INTO whole VALUES (7)")
+        run("INSERT INTO part VALUES (7)")
+    assert connection.execute("SELECT * FROM part").fetchall() == [(7,)]
+    connection.close()

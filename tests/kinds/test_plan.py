@@ -12,10 +12,12 @@ import numpy as np
 import pytest
 
 import rumor
+from benchmarks import plan_calibrate
 from benchmarks.plan_table import SETTINGS, topic_and_mechanism
 from rumor.cli import main
 from rumor.core.errors import InputError
 from rumor.kinds import KINDS, NAMES
+from rumor.kinds.planning import calibration
 from rumor.kinds.planning.forecast import (
     default_error,
     drawn_estimates,
@@ -422,3 +424,10 @@ def test_what_has_no_plan_of_differences_says_so(
         assert main(["plan", "--kind", kind, *size, *given, *asked, *named]) == 2
         said = capsys.readouterr().err
         assert "differences are planned for choices, sets, numbers and ordered" in said
+
+
+def test_the_calibration_is_what_its_program_writes() -> None:
+    """Nobody edits it by hand: axes and digits are those of benchmarks/plan_calibrate.py."""
+    written = plan_calibrate.TARGET.read_text(encoding="utf-8")
+    tables = np.array(calibration.RATIOS), np.array(calibration.KEY_RATIOS)
+    assert plan_calibrate.module(*tables) == written

@@ -45,6 +45,7 @@ def parsed(arguments: Sequence[str]) -> argparse.Namespace:
     add("--count", type=int, default=300, help="how many bugs")
     add("--area", action="append", default=[], help="a folder of src/rumor, or javascript")
     add("--seconds", type=float, default=45.0, help="of tests for a bug, at most")
+    add("--most", type=float, default=300.0, help="of tests for a bug that survives them, at most")
     add("--grace", type=float, default=30.0, help="seconds beyond them, after which a bug hangs")
     add("--workers", type=int, default=2, help="bugs at a time")
     add("--slow", action="store_true", help="also tests that take long")
@@ -107,9 +108,15 @@ def main(arguments: Sequence[str]) -> int:
     )
     begun = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="rumor-mutants-") as folder:
-        outcomes = Judge(touched, Path(folder), asked.workers, asked.seconds, asked.grace).judge(
-            drawn
+        judge = Judge(
+            touched,
+            Path(folder),
+            asked.workers,
+            limit_s=asked.seconds,
+            most_s=asked.most,
+            grace_s=asked.grace,
         )
+        outcomes = judge.judge(drawn)
     seconds = time.monotonic() - begun
     golden = sum(o.by.startswith(GOLDEN) for o in outcomes if o.is_caught)
     print(f"\nsurvivors\n{rates.survivors(outcomes)}\n\n{rates.by_operator(outcomes)}\n")

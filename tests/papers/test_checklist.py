@@ -62,6 +62,20 @@ def test_the_command_prints_the_checklist(capsys: pytest.CaptureFixture[str]) ->
     assert [one["item"] for one in told] == [entry.what for entry in own]
 
 
+def test_the_sentence_counts_items(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = ChecklistItem("shown", "x", shown="true", prints=("1",))
+    own = ChecklistItem("own", "x", shown="true", prints=("1",), beyond=True)
+    without = ChecklistItem("without", "x", note="It has no command.")
+    for found, said in (
+        ((shown, shown), "2 items of 5 documents, 2 with a command."),
+        ((shown, own), "1 items of 5 documents, 1 with a command; 1 more go beyond the documents."),
+        ((shown, without), "2 items of 5 documents, 1 with a command, 1 without one for a reason."),
+    ):
+        listed = [("000", "rappor-decode", one) for one in found]
+        monkeypatch.setattr("rumor.papers.checklist.items", lambda listed=listed: listed)
+        assert items_sentence() == said
+
+
 def test_commands_that_print_something_else_are_noticed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

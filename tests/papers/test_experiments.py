@@ -117,6 +117,17 @@ def test_the_exponent_as_printed_is_not_that_of_table_1() -> None:
     assert found["mean share as printed"][0] > 0.5
 
 
+@pytest.mark.parametrize("name", MODULES)
+def test_tables_and_figures_hold_what_was_measured(name: str) -> None:
+    found = results(*committed(name))
+    for table in paper(name).tables(found):
+        assert table.rows, table.name
+        assert {len(row) for row in table.rows} == {len(table.head)}, table.name
+        assert all(cell.strip() for row in table.rows for cell in row[:1]), table.name
+    for figure in paper(name).figures(found):
+        assert figure.points, figure.name
+
+
 def test_what_explanations_say_of_the_tables_is_so() -> None:
     tables, found = frequency.published_tables("privkv-em"), results(*committed("privkv-em"))
     for name, fits in (("gaussian", True), ("linear", True), ("power", False)):

@@ -489,7 +489,5 @@ def _changed(values: NDArray[Any]) -> Mask:
 
 def _ranks(groups: NDArray[Any]) -> Rows:
     """Return the place of each row in its run of equal `groups`."""
-    if not groups.size:
-        return np.zeros(0, dtype=np.intp)
     starts = np.flatnonzero(np.append(True, _changed(groups)))
     return np.arange(groups.size) - np.repeat(starts, np.diff(np.append(starts, groups.size)))

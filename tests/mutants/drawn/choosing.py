@@ -14,6 +14,8 @@ from tests.mutants.drawn.recording import Recording
 
 # Golden output, which is written anew without a thought: asked last.
 GOLDEN = "tests/test_docs.py"
+# Options of commands are built as their modules are loaded.
+COMMANDS, HELP = "src/rumor/cli/", "tests/cli/test_help.py"
 COMPILED = "core/loops/compiled/"  # leaves no trace of its lines
 LOAD_S = 0.4  # seconds to load a file of tests
 QUICK_S = 8.0  # seconds of the tests that are run before the others are even loaded
@@ -121,8 +123,9 @@ def _tiers(recording: Recording, change: Change) -> Iterator[tuple[bool, set[str
     With each set comes whether it touches the line, as far as anybody can know.
 
     A line that runs when its module is loaded is touched by whoever loads it first. Such a line
-    belongs to the tests of what it is the head of, and of the lines that name what it sets.
-    Compiled loops leave no trace either: they belong to the lines that call them.
+    belongs to the tests of what it is the head of, and of the lines that name what it sets; an
+    option of a command, to those of its help. Compiled loops leave no trace either: they belong
+    to the lines that call them.
     """
     scope = change.scope
     if not scope.at_import:
@@ -138,6 +141,8 @@ def _tiers(recording: Recording, change: Change) -> Iterator[tuple[bool, set[str
         yield True, found
         yield COMPILED in change.file, set() if found else _users(recording, change)
     else:
+        if change.file.startswith(COMMANDS):
+            yield True, {name for name in recording.tests if _file(name) == HELP}
         yield True, _users(recording, change, only=change.file)
         yield True, _users(recording, change)
     yield False, recording.touching(change.file, _inner_lines(change.file))

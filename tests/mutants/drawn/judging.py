@@ -27,15 +27,22 @@ LOOPS = "src/rumor/core/loops/"
 class Judge:
     """Copies of the tree, one for each worker, in which changes are made and tests are run.
 
-    The tests of a change may take `limit_s` seconds; `grace_s` seconds beyond what they need, they
-    hang.
+    The tests of a change may take `limit_s` seconds, of a survivor `most_s` in all; `grace_s`
+    seconds beyond what they need, they hang.
     """
 
     def __init__(
-        self, recording: Recording, folder: Path, workers: int, limit_s: float, grace_s: float
+        self,
+        recording: Recording,
+        folder: Path,
+        workers: int,
+        *,
+        limit_s: float,
+        most_s: float,
+        grace_s: float,
     ) -> None:
         self._recording, self._folder = recording, folder
-        self._limit_s, self._grace_s = limit_s, grace_s
+        self._limit_s, self._most_s, self._grace_s = limit_s, most_s, grace_s
         self._copies: SimpleQueue[Copy] = SimpleQueue()
         self._workers = workers
         self._told = threading.Lock()
@@ -50,6 +57,7 @@ class Judge:
         with ThreadPoolExecutor(self._workers) as pool:
             list(pool.map(self._warm_up, range(self._workers)))
             outcomes = list(pool.map(lambda one: self._one(one, whys[one]), changes))
+            outcomes = list(pool.map(self._with_other_tests, outcomes))
             return list(
                 pool.map(self._certain, outcomes, [self._unsteady(outcomes)] * len(changes))
             )
@@ -77,6 +85,11 @@ class Judge:
                 change, before, after, "survived", tests=f"{len(chosen.tests)} of {chosen.among}"
             )
             outcome = self._run(outcome, chosen)
+        return self._tell(outcome)
+
+    def _tell(self, outcome: Outcome) -> Outcome:
+        """Print an outcome, and return it."""
+        change = outcome.change
         with self._told:
             where = f"{change.file}:{change.line}"
             print(
@@ -84,6 +97,20 @@ class Judge:
                 flush=True,
             )
         return outcome
+
+    def _with_other_tests(self, outcome: Outcome) -> Outcome:
+        """Judge a survivor by the tests that did not fit into the time of the first ones."""
+        if outcome.verdict not in ("survived", "untouched"):
+            return outcome
+        first, all_ = (
+            choose(self._recording, outcome.change, limit_s)
+            for limit_s in (self._limit_s, self._most_s)
+        )
+        others = tuple(test for test in all_.tests if test not in set(first.tests))
+        if not others:
+            return outcome
+        told = replace(outcome, tests=f"{len(all_.tests)} of {all_.among}")
+        return self._tell(self._run(told, replace(all_, tests=others, quick=0)))
 
     def _run(self, outcome: Outcome, chosen: Chosen) -> Outcome:
         """Return the outcome of a change with the tests that were chosen."""
