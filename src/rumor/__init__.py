@@ -62,6 +62,8 @@ _HOMES = {
     "Wave": "rumor.mechanisms",
     "Window": "rumor.mechanisms",
     "WordEstimate": "rumor.kinds.word_estimate",
+    "Cheating": "rumor.analysis.cheating",
+    "cheating": "rumor.analysis.cheating",
     "combine": "rumor.analysis.combine.method",
     "compare": "rumor.analysis.compare.method",
     "decode": "rumor.kinds.text.fit.literature",
@@ -85,6 +87,8 @@ TYPE_CHECKING = False  # typing's, without the time that loading typing takes
 if TYPE_CHECKING:
     from typing import Any
 
+    from rumor.analysis.cheating import Cheating as Cheating
+    from rumor.analysis.cheating import cheating as cheating
     from rumor.analysis.combine.method import combine as combine
     from rumor.analysis.combine.method import post_stratify as post_stratify
     from rumor.analysis.combine.method import weigh as weigh

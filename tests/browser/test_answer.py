@@ -255,7 +255,7 @@ def test_the_page_is_light_and_alone(open_page: OpenPage, shown: Showcase) -> No
         "/client/view/words/en.js",
         "/v1/collection",
     }
-    assert sum(sizes.values()) < 80_000, sizes  # headers included
+    assert sum(sizes.values()) < 60_000, sizes  # headers included
     stored = page.evaluate("Object.keys(localStorage).concat(Object.keys(sessionStorage))")
     assert stored == []
 
@@ -520,10 +520,12 @@ def test_every_mechanism_is_drawn_and_taken(open_page: OpenPage, tmp_path: Path)
         expect(page.locator(".card.drawn")).to_have_count(len(contract.questions))
         shown_bits = {question.id: tiles(page, question.id) for question in contract.questions}
         assert all(shown_bits.values()), shown_bits
+        # Dice may tell the truth about one answer more often than about the other.
+        uneven = [each for each in contract.questions if each.mechanism.name == "paper"]
         for lang in ("ja", "zh", "en"):
             page.locator(f"#languages a[hreflang={lang}]").click()
             expect(page.locator("h1")).to_have_text(TITLES[lang])
-            expect(page.locator(".coins")).to_have_count(len(contract.questions))
+            expect(page.locator(".coins")).to_have_count(len(contract.questions) - len(uneven))
             captions = page.locator(".report > p:first-child").all_text_contents()
             assert len(captions) == len(contract.questions)
             described = captions_in(page, lang)

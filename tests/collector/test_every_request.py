@@ -24,6 +24,7 @@ from rumor.client.modules import integrity
 from rumor.collector import clock
 from rumor.collector.http.headers import DATA_POLICY
 from rumor.collector.http.limits import Limits
+from rumor.collector.http.pages import SCRIPTS
 from rumor.collector.http.server import background
 from rumor.collector.issuing import IssuerService
 from rumor.collector.service import Service
@@ -241,13 +242,15 @@ def anybody(contract: Collection) -> Iterator[Request]:
     yield Request("/nothing/here", 404, "not-found", told=PUBLIC)
     pages = {"cache-control": "no-cache", "vary": "Accept-Encoding"}
     policy = {"content-security-policy": "PAGE"}
-    for path in ("/", "/answer"):
-        page = "text/html; charset=utf-8"
-        yield Request(path, 200, "", "pages", told={**pages, **policy}, kind=page)
+    for path, vary in (("/", "Accept-Encoding"), ("/answer", "Accept-Encoding, Accept-Language")):
+        page, told = "text/html; charset=utf-8", {**pages, **policy, "vary": vary}
+        yield Request(path, 200, "", "pages", told=told, kind=page)
     style = "text/css; charset=utf-8"
     yield Request("/assets/base.css", 200, "", "pages", told=pages, kind=style)
     module = f"/client/{next(iter(integrity()))}"
     script = "text/javascript; charset=utf-8"
+    for name in SCRIPTS:
+        yield Request(f"/assets/{name}", 200, "", "pages", told=pages, kind=script)
     yield Request(module, 200, "", "pages", told={**pages, **PUBLIC}, kind=script)
     yield Request("/client/integrity.json", 200, "", "pages", told={**pages, **PUBLIC})
     for path in ("/assets/none.css", "/client/../answer.py", "/assets/answer.html"):

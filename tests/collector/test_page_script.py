@@ -1,7 +1,8 @@
-"""One script for a page does what its modules do, and its lines are theirs."""
+"""The scripts of a page do what its modules do, and their lines are theirs."""
 
 from __future__ import annotations
 
+import dataclasses
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from rumor.client.modules import FOLDER as CLIENT
-from rumor.collector.http.page_script import PageScript, page_script
-from rumor.collector.http.pages import WEB, answer_script
+from rumor.collector.http.page_script import page_scripts
+from rumor.collector.http.pages import WEB, answer_scripts, modules_of
+from tests.everything import every_mechanism
+from tests.mutants.drawn.v8 import lines_of_modules
 
 MODULES = {
     "page.js": """\
@@ -54,20 +57,25 @@ export class Thing {
 """
 
 
-def made(folder: Path, modules: Mapping[str, str]) -> PageScript:
+def made(folder: Path, modules: Mapping[str, str], *begun: str) -> tuple[str, str]:
     (folder / "client").mkdir()
     (folder / "client" / "thing.js").write_text(THING)
     for name, text in modules.items():
         (folder / "web" / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / "web" / name).write_text(text)
     folders = {"/assets/": folder / "web", "/client/": folder / "client"}
-    return page_script("/assets/page.js", folders)
+    return page_scripts("/assets/page.js", begun, "later.mjs", folders)
 
 
-def test_it_does_what_its_modules_do(tmp_path: Path) -> None:
+@pytest.mark.parametrize("begun", [(), ("/assets/lib/later.js",)])
+def test_it_does_what_its_modules_do(tmp_path: Path, begun: tuple[str, ...]) -> None:
     """Names, whole modules, what is handed on, what loads later; each module is run once."""
-    script = made(tmp_path, MODULES)
-    (tmp_path / "page.mjs").write_text(script.text)
+    first, later = made(tmp_path, MODULES, *begun)
+    assert ("later: " in first) == bool(begun)
+    assert "later: " in later
+    (tmp_path / "page.mjs").write_text(first)
+    if not begun:
+        (tmp_path / "later.mjs").write_text(later)
     done = subprocess.run(["node", "page.mjs"], cwd=tmp_path, capture_output=True, text=True)
     assert done.stderr == ""
     assert done.stdout == "4 1 2 true thing /* no comment */\nlater: 3, 3\n"
@@ -82,18 +90,31 @@ def test_other_imports_and_exports_are_refused(tmp_path: Path, line: str) -> Non
         made(tmp_path, {"page.js": f"{line}\n"})
 
 
-def test_the_answer_page_has_all_but_texts_in_it_and_keeps_its_lines() -> None:
-    script = answer_script()
-    lines = script.text.split("\n")
+def test_the_answer_page_begins_with_what_its_questions_need_and_keeps_lines() -> None:
+    asked = every_mechanism()
+    some = dataclasses.replace(asked, questions=asked.questions[:1])
     client = {f"/client/{path.relative_to(CLIENT).as_posix()}" for path in CLIENT.rglob("*.js")}
-    assert {name for name in client if "/mechanisms/" in name or "/kinds/" in name} <= set(
-        script.before
-    )
-    for name, before in script.before.items():
-        folder = WEB if name.startswith("/assets/") else CLIENT
-        own = (folder / name.split("/", 2)[2]).read_text("utf-8").splitlines()
-        for number, line in enumerate(own):
-            if line and not line.lstrip().startswith(("import", "export", "*", "/", "}")):
-                assert lines[before + number] in ("", line) or "import(" in line, (name, number)
-    assert script.text.count("import(") == 1
-    assert "import(`/client/view/words/${lang}.js`)" in script.text
+    parts = {name for name in client if "/mechanisms/" in name or "/kinds/" in name}
+    for collection in (asked, some):
+        first, later = (
+            asset.body.decode() for asset in answer_scripts(modules_of(collection)).values()
+        )
+        found = [
+            lines_of_modules(text, set(range(text.count("\n") + 1))) for text in (first, later)
+        ]
+        begun = modules_of(collection)
+        assert begun <= set(found[0]) <= set(found[0]) | set(found[1])
+        assert parts <= set(found[1])
+        for text, modules in zip((first, later), found, strict=True):
+            lines = text.split("\n")
+            for name in modules:
+                folder = WEB if name.startswith("/assets/") else CLIENT
+                own = (folder / name.split("/", 2)[2]).read_text("utf-8").splitlines()
+                before = lines.index(f'$modules["{name}"] = () => {{') + 1
+                for number, line in enumerate(own):
+                    if line and not line.lstrip().startswith(("import", "export", "*", "/", "}")):
+                        assert lines[before + number] in ("", line) or "import(" in line, name
+        assert first.count("import(") == 2
+        assert "import(`/client/view/words/${lang}.js`)" in first
+    assert "/client/mechanisms/rappor.js" not in found[0]
+    assert modules_of(None) == {"/assets/steps.js"}

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from rumor.client.modules import FOLDER as CLIENT
-from rumor.collector.http.pages import WEB
+from rumor.collector.http.pages import SCRIPTS, WEB, languages, modules_of
 from rumor.collector.http.server import background
 from rumor.collector.service import Service
 from rumor.collector.store.base import ReportBatch, Store, StoredCollection, open_store, today
@@ -125,6 +125,32 @@ class TestFiles:
             assert answer.status == 200, module
             assert answer.headers["access-control-allow-origin"] == "*"
         assert "access-control-allow-origin" not in call(asked.url, "/assets/answer.js").headers
+
+    def test_the_first_text_is_in_the_language_that_a_browser_asks_for(self, asked: Asked) -> None:
+        for path, accepted, stem in (
+            ("/answer", "", "en"),
+            ("/answer", "fr, JA-jp;q=0.8, en", "ja"),
+            ("/answer?lang=zh-TW", "ja", "zh"),
+            ("/answer?lang=xx", "de", "en"),
+        ):
+            answer = call(asked.url, path, headers={"Accept-Language": accepted})
+            text, said = answer.body.decode(), languages()[stem]
+            assert f'<html lang="{said.tag}">' in text
+            assert f"<title>{said.title}</title>" in text
+            assert f'id="lead">{said.lead}</p>' in text
+            assert f'rel="modulepreload" href="/client/view/words/{stem}.js"' in text
+            assert text.count('hreflang="') == len(languages())
+
+    def test_the_script_has_what_the_questions_need(self, asked: Asked, tmp_path: Path) -> None:
+        """All of it and nothing of other kinds; that of no collection has no kind at all."""
+        script = call(asked.url, f"/assets/{SCRIPTS[0]}").body.decode()
+        begun = modules_of(asked.entry.collection)
+        assert len(begun) > 2
+        assert [name for name in begun if f'$modules["{name}"]' not in script] == []
+        assert "/client/kinds/joint.js" not in script.replace('$load("/client/kinds/joint.js")', "")
+        with background(Service(open_store(f"sqlite:///{tmp_path / 'empty.db'}"), "none")) as url:
+            empty = call(url, f"/assets/{SCRIPTS[0]}")
+            assert (empty.status, '$modules["/client/kinds/' in empty.body.decode()) == (200, False)
 
     @pytest.mark.parametrize(
         "path",

@@ -23,6 +23,7 @@ from rumor.privacy.loss import changing_loss, question_loss
 from rumor.privacy.rounds import checked_rounds, require_rounds
 from rumor.privacy.shuffle.account import shuffle_account
 from rumor.privacy.shuffle.crowd import checked_crowd, checked_delta
+from rumor.privacy.statement.sheet import sheet_words, sheets
 from rumor.privacy.statement.statement import read_audit, statement, words
 from tests import limits
 from tests.limits import Rule, whole, word
@@ -63,6 +64,11 @@ def written(count: int) -> object:
 
 
 QUESTION = collection()
+ON_PAPER = collection(
+    labels=["yes", "no"],
+    epsilon=None,
+    mechanism={"name": "forced-response", "yes": "1/6", "no": "1/6"},
+)
 ONE = QUESTION.question()
 UNARY = rumor.UnaryEncoding(domain=9, epsilon=1.0)
 RAPPOR = rumor.Rappor(bits=8, hashes=1, cohorts=2, f=0.5, p=0.25, q=0.75, key=b"k")
@@ -130,6 +136,14 @@ RULES = [
         (0, math.nextafter(1e-100, 0), 1, 1.0, math.nan, math.inf, True, "0.5", None),
     ),
     word("a language", list(words()), lambda v: statement(QUESTION, languages=[v])),
+    word("a language", list(sheet_words()), lambda v: sheets(ON_PAPER, [v])),
+    Rule(
+        "a sheet is for questions that are answered with dice or cards (mechanism 'paper'); got ",
+        sheets,
+        (ON_PAPER,),
+        (QUESTION,),
+        shows=False,
+    ),
     Rule(
         "an audit must be a certificate as data (rumor audit --certificate audit.json); got ",
         audit,

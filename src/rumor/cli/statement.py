@@ -79,6 +79,12 @@ def statement(
 
     written.check(collection, beside.audit)
     loaded = Collection.load(collection)
+    on_paper = None
+    if written.sheet is not None:
+        from rumor.privacy.statement.page import sheet_page
+        from rumor.privacy.statement.sheet import sheets
+
+        on_paper = sheet_page(sheets(loaded, beside.language), _style())
     found = None if beside.audit is None else read_audit(beside.audit, loaded)
     made = stated(loaded, audit=found, languages=beside.language)
     if written.html is not None:
@@ -93,12 +99,8 @@ def statement(
     if written.registry is not None:
         entry = json.dumps(registry_entry(loaded, found), indent=2, ensure_ascii=False)
         write_whole(written.registry, f"{entry}\n".encode())
-    if written.sheet is not None:
-        from rumor.privacy.statement.page import sheet_page
-        from rumor.privacy.statement.sheet import sheets
-
-        text = sheet_page(sheets(loaded, beside.language), _style())
-        write_whole(written.sheet, text.encode("utf-8"))
+    if written.sheet is not None and on_paper is not None:
+        write_whole(written.sheet, on_paper.encode("utf-8"))
     if as_json:
         print_json(asdict(made))
     elif not written.named():

@@ -277,6 +277,12 @@ class Service(WriterService):
         named = [other for each in known for other in (each.issuer, each.relay)]
         return sorted({other.origin for other in named if other is not None})
 
+    async def asked(self) -> Collection | None:
+        """Return the collection that the answer page asks; None if there is none."""
+        with suppress(StoreUnavailableError, Problem):
+            return (await self.current()).collection
+        return None
+
     def turn_of(self, collection: Collection, named: str | None) -> int | None:
         """Return the turn that a relay's batch names, or refuse it."""
         relay = collection.relay

@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import numpy as np
 
-from rumor.collector.http.pages import SCRIPT, answer_script
+from rumor.collector.http.pages import SCRIPTS
 
 Report = Mapping[str, Any]
-"""One script: its `url`, and its `functions` with `ranges` of offsets and counts."""
+"""One script: its `url`, its `functions` with `ranges` of offsets and counts; its `source` where it
+has many modules in it."""
 
 
 def lines(reports: Sequence[Report], sources: Path) -> dict[str, set[int]]:
     """Return the lines that ran, by file of `sources`; scripts from elsewhere are left out."""
     found: dict[str, set[int]] = defaultdict(set)
     for report in reports:
-        if urlsplit(report["url"]).path == f"/assets/{SCRIPT}":
-            script = answer_script()
-            ran = lines_of_script(script.text, report["functions"])
-            for module, before in script.before.items():
-                path = source_of(module, sources)
-                count = path.read_text(encoding="utf-8").count("\n") if path else 0
-                found[str(path)] |= {line - before for line in ran} & set(range(1, count + 1))
+        if "source" in report:
+            ran = lines_of_script(report["source"], report["functions"])
+            for module, own in lines_of_modules(report["source"], ran).items():
+                place, name = module[1:].split("/", 1)
+                found[str(sources / SERVED[place] / name)] |= own
             continue
         path = source_of(report["url"], sources)
         if path is not None:
@@ -52,6 +52,25 @@ def lines_of_script(text: str, functions: Sequence[Mapping[str, Any]]) -> set[in
             ran.add(number)
         place += len(line) + 1
     return ran
+
+
+SERVED = {"client": "client/js", "assets": "collector/web"}
+"""The folder of each address from which a page's modules are served."""
+_MODULE = re.compile(r'\$modules\["([^"]+)"\] = \(\) => \{')
+
+
+def lines_of_modules(text: str, ran: Set[int]) -> dict[str, set[int]]:
+    """Return the lines that `ran` of a script of a page, by its modules (page_script.py)."""
+    found: dict[str, set[int]] = {}
+    own: set[int] = set()
+    begin = 0
+    for number, line in enumerate(text.split("\n"), start=1):
+        module = _MODULE.fullmatch(line)
+        if module:
+            own, begin = found.setdefault(module[1], set()), number
+        elif number in ran and not line.startswith(("return {", "};")):
+            own.add(number - begin)
+    return found
 
 
 @functools.lru_cache(maxsize=4096)
@@ -125,7 +144,14 @@ class Chromium:
         left = []
         for session in self._sessions:
             try:
-                self._reports += session.send("Profiler.takePreciseCoverage")["result"]
+                told = session.send("Profiler.takePreciseCoverage")["result"]
+                for report in told:
+                    if urlsplit(report["url"]).path.removeprefix("/assets/") in SCRIPTS:
+                        session.send("Debugger.enable")
+                        script = {"scriptId": report["scriptId"]}
+                        source = session.send("Debugger.getScriptSource", script)
+                        report["source"] = source["scriptSource"]
+                self._reports += told
                 left.append(session)
             except Error:
                 continue  # its page is gone

@@ -63,7 +63,7 @@ def make_app(service: Service) -> Starlette:
             Route("/v1/openapi.json", routes.openapi, methods=["GET"]),
             Route("/healthz", routes.health, methods=["GET"]),
             Route("/metrics", routes.metrics, methods=["GET"]),
-            *Pages(service.metrics, service.reached).routes(),
+            *Pages(service.metrics, service.reached, service.asked).routes(),
         ],
     )
 

@@ -1,9 +1,11 @@
-"""One script for a page: all of its modules in one file, made when it is first asked for.
+"""The scripts of a page: its modules in two files, made when they are first asked for.
 
 A browser learns what a module imports only after it has read that module, and asks for each file
 by itself: where a request takes long, dozens of them take many times as long. Here each module is
-a function that returns its exports, called when another module first needs them, so that what a
-visit does not use is not run. Modules of texts, which a language chooses, stay files of their own.
+a function that returns its exports, called when another module first needs them. The first file
+has what the page begins with, for the questions that it asks; the second has whatever a module may
+import later, and is asked for when something is not in the first. Modules of texts, which a
+language chooses, stay files of their own.
 
 Lines keep their numbers within a module: comments become empty lines. The modules themselves are
 served too, and read better.
@@ -13,7 +15,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,49 +29,73 @@ _LEFT = re.compile(r"^(?:import|export)\b.*", re.M)
 _HEAD = """\
 const $modules = {}, $made = {};
 const $use = (name) => ($made[name] ??= $modules[name]());
-const $load = async (name) => $use(name);
+const $load = async (name) => {
+  if (!$modules[name]) (await import("./LATER")).add($modules, $use, $load);
+  return $use(name);
+};
 """
 
 
-@dataclass(frozen=True)
-class PageScript:
-    """A page's script: its `text`, and the line in it before the first of each module."""
+def page_scripts(
+    entry: str, begun: Collection[str], later: str, folders: Mapping[str, Path]
+) -> tuple[str, str]:
+    """Return a script of the module `entry` and those of `begun`, and one of what is loaded later.
 
-    text: str
-    before: Mapping[str, int]
-
-
-def page_script(entry: str, folders: Mapping[str, Path]) -> PageScript:
-    """Return the module at the address `entry` and all that it imports, at once or later.
-
-    `folders` are the folders of files that are served, by the address that begins theirs.
+    Modules are named by their addresses. `later` is the name of the second script, beside the
+    first. `folders` are the folders of files
+    that are served, by the address that begins theirs.
     """
     files = {
         f"{base}{path.relative_to(folder).as_posix()}": path
         for base, folder in folders.items()
         for path in folder.rglob("*.js")
     }
-    lines = _HEAD.splitlines()
-    before: dict[str, int] = {}
-    wanted = [entry]
-    while wanted:
-        name = wanted.pop(0)
-        if name in before:
-            continue
-        body, needs = _as_function(name, files[name].read_text(encoding="utf-8"))
-        lines.append(f'$modules["{name}"] = () => {{')
-        before[name] = len(lines)
-        lines += [*body, "};"]
-        wanted += needs
-    return PageScript("\n".join([*lines, f'$use("{entry}");', ""]), before)
+    modules: dict[str, _Module] = {}
+
+    def reach(wanted: list[str]) -> dict[str, _Module]:
+        """Return the modules that are new, by name: those of `wanted`, and what they import."""
+        found = {}
+        while wanted:
+            name = wanted.pop(0)
+            if name not in modules:
+                found[name] = modules[name] = _read(name, files[name].read_text(encoding="utf-8"))
+                wanted += modules[name].imports
+        return found
+
+    first = reach([entry])
+    rest: dict[str, _Module] = {}
+    while more := reach([name for each in modules.values() for name in each.later]):
+        rest |= more
+    modules.clear()
+    first |= reach([entry, *(name for name in begun if name in files)])
+    head = _HEAD.replace("LATER", later).splitlines()
+    adding = "export function add($modules, $use, $load) {"
+    return _script(head, first, f'$use("{entry}");'), _script([adding], rest, "}")
 
 
-def _as_function(name: str, text: str) -> tuple[list[str], list[str]]:
-    """Return the lines of the module `name` as the body of a function, and the modules it needs."""
-    needs: list[str] = []
+def _script(lines: list[str], modules: Mapping[str, _Module], end: str) -> str:
+    """Return a script of `modules` between its first `lines` and its `end`."""
+    for name, module in modules.items():
+        lines = [*lines, f'$modules["{name}"] = () => {{', *module.body, "};"]
+    return "\n".join([*lines, end, ""])
+
+
+@dataclass(frozen=True)
+class _Module:
+    """A module as the lines of a function, with the modules that it imports at once and later."""
+
+    body: list[str]
+    imports: list[str]
+    later: list[str]
+
+
+def _read(name: str, text: str) -> _Module:
+    """Return the module `name` from its `text`."""
+    imports: list[str] = []
+    later: list[str] = []
     exported: dict[str, str] = {}
 
-    def address(specifier: str) -> str:
+    def address(specifier: str, needs: list[str] = imports) -> str:
         needs.append(posixpath.normpath(posixpath.join(posixpath.dirname(name), specifier)))
         return needs[-1]
 
@@ -93,11 +119,12 @@ def _as_function(name: str, text: str) -> tuple[list[str], list[str]]:
         (_IMPORT, imported),
         (_FORWARD, forwarded),
         (_EXPORT, declared),
-        (_LATER, lambda found: f'$load("{address(found[1])}")'),
+        (_LATER, lambda found: f'$load("{address(found[1], later)}")'),
     ]
     for pattern, rule in rules:
         text = pattern.sub(rule, text)
     left = _LEFT.search(text)
     if left:
         raise ValueError(f"{name} must import and export as other modules do; got {left[0]!r}")
-    return [*text.splitlines(), f"return {{ {', '.join(exported.values())} }};"], needs
+    body = [*text.splitlines(), f"return {{ {', '.join(exported.values())} }};"]
+    return _Module(body, imports, later)

@@ -1,8 +1,8 @@
 """The pages: people answer at /answer, analysts look at /; and the files these are made of.
 
 Everything is a static file of the package, kept in memory with its compressed twin and named
-by an ETag, so that a browser asks again and mostly hears "not modified". Two files are made when
-somebody first asks for them: the script of the answer page, and Vega's.
+by an ETag, so that a browser asks again and mostly hears "not modified". The scripts of
+the answer page, and Vega's, are made when somebody first asks for them.
 """
 
 from __future__ import annotations
@@ -26,15 +26,17 @@ from rumor.client.modules import FOLDER as CLIENT
 from rumor.client.modules import integrity
 from rumor.collector.chart_rendering import bundle
 from rumor.collector.http.headers import DASHBOARD_POLICY, answer_policy, takes_gzip
-from rumor.collector.http.page_script import PageScript, page_script
+from rumor.collector.http.page_script import page_scripts
 from rumor.collector.http.problems import Problem
 from rumor.collector.metrics import Metrics
+from rumor.contract.collection import Collection
 from rumor.core.errors import format_value
 
 WEB = Path(rumor.collector.__file__).parent / "web"
 WORDS = CLIENT / "view" / "words"
 
-VEGA, SCRIPT, HASHES = "vega.js", "answer.bundle.js", "integrity.json"
+VEGA, HASHES = "vega.js", "integrity.json"
+SCRIPTS = ("answer.bundle.js", "answer.later.js")
 _TYPES = {
     ".html": "text/html; charset=utf-8",
     ".css": "text/css; charset=utf-8",
@@ -140,16 +142,35 @@ def _answer_page(stem: str) -> Asset:
     return Asset.of(text.encode(), ".html")
 
 
-@functools.cache
-def answer_script() -> PageScript:
-    """Return the script of the answer page, with all modules that it may need."""
-    return page_script("/assets/answer.js", {"/assets/": WEB, "/client/": CLIENT})
+@functools.lru_cache(maxsize=16)
+def answer_scripts(begun: frozenset[str]) -> Mapping[str, Asset]:
+    """Return the two scripts of the answer page by name; the first has the modules `begun`."""
+    folders = {"/assets/": WEB, "/client/": CLIENT}
+    made = page_scripts("/assets/answer.js", sorted(begun), SCRIPTS[1], folders)
+    return {name: Asset.of(text.encode(), ".js") for name, text in zip(SCRIPTS, made, strict=True)}
 
 
-@functools.cache
-def _answer_script() -> Asset:
-    """Return the script of the answer page as a file."""
-    return Asset.of(answer_script().text.encode(), ".js")
+def modules_of(collection: Collection | None) -> frozenset[str]:
+    """Return the addresses of the modules that the answer page of `collection` begins with."""
+    found = {"/assets/steps.js"}
+    if collection is None:
+        return frozenset(found)
+    for question in collection.questions:
+        found.add(f"/client/kinds/{question.kind}.js")
+        found.add(f"/client/mechanisms/{question.mechanism.name}.js")
+    parts = {
+        "assignment": collection.ask,
+        "linked": collection.linked,
+        "relay": collection.relay,
+        "groups": collection.groups,
+    }
+    named = [name for name, part in parts.items() if part]
+    found |= {f"/client/{name}.js" for name in named}
+    if named:
+        found.add("/client/view/notices.js")
+    if collection.admission != "open":
+        found.add(f"/client/{'issuing' if collection.issuer else 'admission'}.js")
+    return frozenset(found)
 
 
 @functools.cache
@@ -161,8 +182,13 @@ def _hashes() -> Asset:
 class Pages:
     """The routes of the pages and of their files."""
 
-    def __init__(self, metrics: Metrics, reached: Callable[[], Awaitable[list[str]]]) -> None:
-        self._metrics, self._reached = metrics, reached
+    def __init__(
+        self,
+        metrics: Metrics,
+        reached: Callable[[], Awaitable[list[str]]],
+        asked: Callable[[], Awaitable[Collection | None]],
+    ) -> None:
+        self._metrics, self._reached, self._asked = metrics, reached, asked
         self._read: dict[Path, Asset] = {}
         self._vega: Asset | None = None
         self._making = asyncio.Lock()
@@ -194,8 +220,10 @@ class Pages:
         name = request.path_params["name"]
         if name == VEGA:
             asset = await self._made()
+        elif name in SCRIPTS:
+            asset = answer_scripts(modules_of(await self._asked()))[name]
         else:
-            asset = _answer_script() if name == SCRIPT else self._file(WEB, name)
+            asset = self._file(WEB, name)
         return self._count(asset.response(request, {}))
 
     async def client(self, request: Request) -> Response:

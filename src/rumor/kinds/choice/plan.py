@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
 
 import numpy as np
 
@@ -29,7 +30,7 @@ from rumor.kinds.planning.planned import (
     permanent_noise,
     smallest_detectable_share,
 )
-from rumor.mechanisms import BasicRappor, FrequencyOracle
+from rumor.mechanisms import BasicRappor, FrequencyOracle, PaperDesign
 from rumor.mechanisms.mixed.parts import MAX_CELLS
 from rumor.mechanisms.summary import Summary
 from rumor.results.selection import first_tail
@@ -47,7 +48,7 @@ class PlannedChoice(PlannedQuestion[FrequencyOracle]):
 
     def candidates(self, budget: BudgetSpec) -> list[MechanismChoice[FrequencyOracle]]:
         """Return every oracle that takes the domain; one with permanent noise as well if
-        asked repeatedly.
+        asked repeatedly, and Warner's cards for a yes or no.
         """
         oracles = candidates(self.domain, budget.epsilon)
         found = [MechanismChoice.by_name(oracle, budget) for oracle in oracles]
@@ -57,6 +58,11 @@ class PlannedChoice(PlannedQuestion[FrequencyOracle]):
             found.append(
                 MechanismChoice(kept.name, kept, {"mechanism": {"name": kept.name, **noise}})
             )
+        truth = _truth_by_cards(budget.epsilon)
+        if self.domain == PaperDesign.MAX_DOMAIN and truth is not None:
+            cards = PaperDesign(domain=2, design="warner", truth=truth)
+            toml = {"mechanism": {"name": "warner", "truth": str(truth)}}
+            found.append(MechanismChoice(f"warner {truth}", cards, toml))
         return found
 
     def error(self, mechanism: FrequencyOracle, users: int) -> float:
@@ -153,4 +159,15 @@ def planned(size: Size) -> PlannedChoice:
     return PlannedChoice(size)
 
 
+def _truth_by_cards(epsilon: float) -> Fraction | None:
+    """Return the largest share of true cards, of few cards, that keeps `epsilon`; None if no
+    share above a half does.
+    """
+    most = 1 / (1 + math.exp(-epsilon))
+    shares = (Fraction(math.floor(most * n), n) for n in range(2, _CARDS + 1))
+    truth = max(shares)
+    return truth if truth > Fraction(1, 2) else None
+
+
+_CARDS = 20  # the most cards, or faces of a die, that an interviewer carries
 _PEOPLE = 1 << 15
