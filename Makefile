@@ -87,6 +87,7 @@ device: $(DEVICE_STAMP) ## build the client for apps into dist/: an ES module an
 	@mkdir -p "$(NPM_OUT)"
 	@node $(DEVICE)/build.mjs build/device $(DEVICE)/device.js "$(NPM_OUT)/rumor-device.mjs"
 	@node $(DEVICE)/build.mjs build/device $(DEVICE)/device.js "$(NPM_OUT)/rumor-device.js"
+	@cat LICENSE build/device/node_modules/@noble/*/LICENSE > "$(NPM_OUT)/rumor-device.licenses.txt"
 
 npm: $(DEVICE_STAMP) ## build the npm package of the client for browsers and apps into dist/
 	@rm -rf build/npm && mkdir -p build/npm "$(NPM_OUT)"

@@ -6,12 +6,12 @@ scripts ask Python for everything that they need of a host (tests/js/device/gues
 
 from __future__ import annotations
 
+import fcntl
 import functools
 import hashlib
 import importlib
 import itertools
 import json
-import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,6 +28,8 @@ ROOT = Path(__file__).parent.parent
 SOURCES = ROOT / "src" / "rumor" / "client" / "device"
 PACKAGES = ROOT / "build" / "device"
 ENGINES = ("node", "quickjs", "jsc")
+MEMORY = 16_000_000
+"""Bytes that QuickJS may have for the client and all that a test does with it."""
 
 
 class Host:
@@ -95,6 +97,7 @@ class QuickJs:
 
     def __init__(self, scripts: Sequence[Path], ask: Callable[[str], str]) -> None:
         self.context = quickjs().Context()
+        self.context.set_memory_limit(MEMORY)
         self.context.add_callable("ask", ask)
         for script in scripts:
             self.context.eval(script.read_text("utf-8"))
@@ -168,16 +171,27 @@ def running(name: str, scripts: Sequence[Path], ask: Callable[[str], str]) -> It
 @functools.cache
 def built(entry: Path = SOURCES / "device.js", kind: str = "js") -> Path:
     """The file that `make device` builds of an entry."""
-    out = PACKAGES / f"{entry.stem}.{kind}"
     node = str(needs("node"))
-    if shutil.which("npm") is None and not (PACKAGES / "node_modules").is_dir():
-        needs("npm")
-    run = functools.partial(subprocess.run, cwd=ROOT, check=True, capture_output=True, timeout=300)
-    run(["make", "build/device/.installed"])
-    # Workers of a test run build the same bytes: the last one to rename wins.
-    made = out.with_name(f"{time.monotonic_ns()}-{out.name}")
-    run([node, str(SOURCES / "build.mjs"), str(PACKAGES), str(entry), str(made)])
-    return made.rename(out)
+    with _alone():
+        if not (PACKAGES / ".installed").exists():
+            needs("npm")
+        installed = subprocess.run(["make", "build/device/.installed"], cwd=ROOT, timeout=300)
+        if installed.returncode:
+            leave_out("packages of noble and esbuild are needed and could not be installed (npm)")
+        out = PACKAGES / f"{entry.stem}.{kind}"
+        made = out.with_name(f"{time.monotonic_ns()}-{out.name}")
+        command = [node, str(SOURCES / "build.mjs"), str(PACKAGES), str(entry), str(made)]
+        subprocess.run(command, check=True, timeout=60)
+        return made.rename(out)
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """No other worker of a test run builds meanwhile."""
+    (ROOT / "build").mkdir(exist_ok=True)
+    with (ROOT / "build" / "device.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 class Device:

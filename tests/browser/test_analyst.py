@@ -16,6 +16,7 @@ from rumor.collector.store.base import ReportBatch, open_store, stored_name
 from rumor.collector.tokens import Tokens, add_token
 from rumor.contract.collection import Collection
 from tests.browser.conftest import OpenPage
+from tests.browser.test_dashboard import settled
 from tests.browser.test_dashboard_use import WISH, choice, served
 from tests.collector.tools import rows
 
@@ -143,3 +144,4 @@ def test_groups_side_by_side(open_page: OpenPage, tmp_path: Path) -> None:
             expect(shown.nth(place).locator("h4")).to_have_text(f"{group} 1,000 reports")
             row = shown.nth(place).locator("li", has_text=least)
             assert (float(row.locator("strong").inner_text()[:-1]) > 50) == (group == "DE")
+        settled(page)

@@ -30,6 +30,11 @@ def chart(page: Page, id: str) -> Locator:
     return page.locator(f"#{id} .bars, #{id} svg").first
 
 
+def settled(page: Page) -> None:
+    """Wait until nothing is under way that the end of a collector would break off."""
+    expect(page.locator("#status")).to_contain_text("Live, as of")
+
+
 def signed_in(open_page: OpenPage, shown: Showcase, **options: str) -> Page:
     page = open_page(**options)
     page.goto(shown.dashboard_url)
@@ -180,6 +185,7 @@ def test_a_test_that_fails_is_not_hidden(
         expect(chart(page, "shares")).to_be_visible()
         expect(page.locator("#alarms")).to_contain_text("Not tested")
         expect(page.locator("#alarms")).not_to_contain_text("No alarm")
+        settled(page)
 
 
 @pytest.mark.slow
@@ -248,6 +254,7 @@ def test_revised_collections_can_be_chosen(open_page: OpenPage, tmp_path: Path) 
         expect(page.locator("#name")).to_have_text("A test")
         expect(page.locator("#shares .bar")).to_have_count(3)
         expect(page.locator("#promise code")).to_have_text(older.collection.digest)
+        settled(page)
 
 
 @pytest.mark.slow
@@ -269,6 +276,7 @@ def test_sets_show_options_and_what_goes_together(open_page: OpenPage, tmp_path:
         expect(page.locator("#table")).to_contain_text("Shares have no sum")
         kept = "Of whoever chose more than 2 options, 2 were kept at random: only those are counted"
         expect(page.locator("#remarks")).to_contain_text(kept)
+        settled(page)
 
 
 @pytest.mark.slow
@@ -287,6 +295,7 @@ def test_keys_above_a_cap_are_said_to_be_left_out(open_page: OpenPage, tmp_path:
         expect(page.locator("#shares .bar")).to_have_count(3)
         kept = "Of whoever held more than 2 keys, 2 were kept at random: only those are counted"
         expect(page.locator("#remarks")).to_contain_text(f"{kept}, and intervals allow for")
+        settled(page)
 
 
 @pytest.mark.slow

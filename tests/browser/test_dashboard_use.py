@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from rumor.collector.http.server import background
 from rumor.collector.service import Service
@@ -27,7 +27,7 @@ from rumor.core.randomness import Seeded
 from rumor.demo.showcase import Showcase
 from rumor.mechanisms.summary import Summary
 from tests.browser.conftest import OpenPage
-from tests.browser.test_dashboard import chart, figure, signed_in
+from tests.browser.test_dashboard import chart, figure, settled, signed_in
 from tests.collector.tools import batch
 
 WISH = {"name": "A survey", "series": "survey", "contact": "nobody@example.org"}
@@ -127,6 +127,15 @@ def test_names_that_every_object_has_and_texts_that_turn(
         page = open_page(size="phone")
         page.goto(url)
         expect(page.locator("#shares .bar")).to_have_count(6)
+        # A long question is short until somebody asks for all of it.
+        title = page.locator("h1")
+        short = title.bounding_box()
+        page.get_by_role("button", name="Show the whole question").click()
+        expect(page.get_by_role("button", name="Shorten the question")).to_be_visible()
+        long = title.bounding_box()
+        assert short is not None
+        assert long is not None
+        assert short["height"] < 110 < long["height"]
         for name in ("constructor", "__proto__", "toString"):
             expect(page.locator("#shares")).to_contain_text(name)
         # A bar is as long as its share, some sixth of the people, not nothing.
@@ -137,6 +146,7 @@ def test_names_that_every_object_has_and_texts_that_turn(
         assert wide <= 0
         page.get_by_text("As a table").click()
         expect(page.locator("#table th[dir=auto]")).to_have_count(6)
+        settled(page)
 
 
 @pytest.mark.slow
@@ -188,6 +198,42 @@ def test_one_report_is_one(open_page: OpenPage, tmp_path: Path) -> None:
         error = float(figure(page, "standard error").split()[1])
         assert error > 5
         expect(page.locator("#halving")).not_to_contain_text("from 0 to 0")
+        settled(page)
+
+
+def test_an_estimate_that_takes_long_says_so_and_the_last_one_stays(
+    open_page: OpenPage, tmp_path: Path
+) -> None:
+    asked = choice("one", ["yes", "no"], "One?"), choice("two", ["yes", "no"], "Two?")
+    with served(tmp_path, *asked) as (url, store, entry):
+        store.write([batch(entry, name, np.arange(1000) % 2) for name in ("one", "two")])
+        page = open_page()
+        held: list[Route] = []
+        holds = True
+
+        def hold(route: Route) -> None:
+            if holds:
+                held.append(route)
+            else:
+                route.continue_()
+
+        page.goto(url)
+        first = page.locator("#shares .bars")
+        expect(first).to_contain_text("%")
+        page.route("**/v1/estimates/**", hold)
+        page.get_by_role("button", name="Two?").click()
+        expect(page.locator("#problem")).to_have_text("Estimating …")
+        expect(first).to_have_count(0)
+        page.get_by_role("button", name="One?").click()
+        # The figures of before are there at once, and said to be those.
+        expect(first).to_contain_text("%")
+        said = "Estimating …, the figures are those of 1,000 reports"
+        expect(page.locator("#status")).to_have_text(said)
+        holds = False
+        for each in held:
+            each.continue_()
+        settled(page)
+        expect(page.locator("#problem")).to_be_empty()
 
 
 @pytest.mark.slow
@@ -209,6 +255,7 @@ def test_two_periods_have_a_picture(open_page: OpenPage, tmp_path: Path) -> None
         page.get_by_text("Compare two periods").click()
         page.get_by_role("button", name="Compare").click()
         expect(page.locator("#differences .difference")).to_have_count(2)
+        settled(page)
 
 
 @pytest.mark.slow
@@ -223,3 +270,4 @@ def test_a_hundred_thousand_answers(open_page: OpenPage, tmp_path: Path) -> None
         page.get_by_text("As a table").click()
         expect(page.locator("#table tbody tr")).to_have_count(500)
         expect(page.locator("#remarks")).to_contain_text("The table has the 500 most frequent")
+        settled(page)

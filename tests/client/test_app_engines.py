@@ -6,6 +6,7 @@ import functools
 import gzip
 import json
 import re
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from rumor.contract.envelope import AdmittedReport
 from rumor.core.blind_rsa import blind_sign, finalize
 from tests.client.test_js_device import lived
 from tests.collector.tools import stored
-from tests.engines import ENGINES, SOURCES, Host, app_steps, built, device, running
+from tests.engines import ENGINES, ROOT, SOURCES, Host, app_steps, built, device, running
 from tests.issuers import SECRETS, invite
 from tests.issuers import VECTORS as TOKENS
 from tests.javascript import CLIENT, SCRIPTS, collection, first_difference, node
@@ -211,10 +212,11 @@ def test_a_host_that_answers_later_has_the_same_ledger() -> None:
         "bundle": str(built(kind="mjs")),
         "contract": json.loads(collection(COLOUR).canonical()),
     }
-    now, later = node("device/later.mjs", given=given)
+    now, later, other = node("device/later.mjs", given=given)
     assert now["promises"] == []
     assert later["promises"] == ["open", "prepare", "send", "spent"]
-    assert now["kept"] == later["kept"]
+    assert now["kept"] == later["kept"] != other["kept"]
+    assert now["refused"] == other["refused"]
     assert now["refused"] == later["refused"] == "limit"
     assert now["urls"] == later["urls"] == ["https://collector.example/v1/reports"] * 2
 
@@ -270,6 +272,17 @@ def test_the_file_is_small() -> None:
         text = built(kind=kind).read_bytes()
         assert len(text) <= 170_000
         assert len(gzip.compress(text, 9)) <= 65_000
+
+
+def test_the_file_says_where_its_licences_are(tmp_path: Path) -> None:
+    subprocess.run(["make", "device", f"NPM_OUT={tmp_path}"], cwd=ROOT, check=True, timeout=300)
+    texts = (tmp_path / "rumor-device.licenses.txt").read_text("utf-8")
+    assert texts.count("Permission is hereby granted, free of charge") == 3
+    assert "Apache License" in texts
+    for kind in ("js", "mjs"):
+        made = tmp_path / f"rumor-device.{kind}"
+        assert "rumor-device.licenses.txt" in made.read_text("utf-8").splitlines()[0]
+        assert made.read_bytes() == built(kind=kind).read_bytes()
 
 
 def test_a_host_module_has_what_the_browsers_has() -> None:

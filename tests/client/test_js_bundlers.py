@@ -56,6 +56,9 @@ def test_the_package_has_what_it_needs(tarball: Path) -> None:
         names = {name.removeprefix("package/") for name in packed.getnames()}
         described = json.loads(packed.extractfile("package/package.json").read())  # type: ignore[union-attr]
     assert {"LICENSE", "README.md", "rumor.js", "rumor.d.ts", "package.json"} <= names
+    assert {
+        f"device/rumor-device.{kind}" for kind in ("js", "mjs", "d.ts", "licenses.txt")
+    } <= names
     assert described["name"] == "@rumor-ldp/client"
     assert described["version"] == rumor.__version__
     sources = Path(rumor.__file__).parent / "client" / "js"

@@ -171,7 +171,7 @@ def of_regression(one: Regression, rows: list[int], view: View) -> Cells:
     found: Cells = {"value": [one.values[v] for _, v in places]}
     found |= {"term": [one.terms[t] for t, _ in places]}
     matrices = {"coefficient": one.coefficients, "stderr": one.stderr}
-    matrices |= {"z": one.coefficients / one.stderr, "p_value": one.p_value}
+    matrices |= {"z": one.roots, "p_value": one.p_value}
     matrices |= {"low": low, "high": high, "odds_ratio": np.exp(one.coefficients)}
     return found | {name: [float(m[at]) for at in places] for name, m in matrices.items()}
 
@@ -313,7 +313,7 @@ def extras_of(one: Tabular, level: float) -> dict[str, Any]:
         return {"periods": list(one.periods), "changes": changes, "notes": list(one.notes)}
     if isinstance(one, Regression):
         names = ["formula", "reference", "log_likelihood", "null_log_likelihood"]
-        names += ["whole_likelihood", "left_out"]
+        names += ["whole_likelihood", "left_out", "rare"]
         tests = [vars(test) for test in one.tests]
         same = {name: getattr(one, name) for name in names}
         return {**same, "overall": vars(one.overall), "tests": tests, "notes": list(one.notes)}
@@ -406,7 +406,7 @@ METHODS: dict[type[Tabular], set[str]] = {
     Comparison: {"unbiased"},
     Combined: {"post-stratified", "several sources, one likelihood"},
     Trend: {"random-walk smoother, step variance averaged by marginal likelihood"},
-    Regression: {"maximum likelihood"},
+    Regression: {"penalised maximum likelihood"},
 }
 
 
@@ -433,8 +433,12 @@ def test_intervals_of_what_groups_make_are_their_own(result: Tabular) -> None:
     level, z = 0.8, -NormalDist().inv_cdf(0.1)
     if isinstance(result, Regression):
         low, high = result.interval(level)
-        np.testing.assert_allclose(low, result.coefficients - z * result.stderr)
-        np.testing.assert_allclose(high, result.coefficients + z * result.stderr)
+        profile = result.profile(z)
+        np.testing.assert_allclose([low, high], profile)
+        # Profiles are Wald's ends, but for the likelihood's lean.
+        for end, side in zip(profile, (-1, 1), strict=True):
+            wald = result.coefficients + side * z * result.stderr
+            np.testing.assert_allclose(end, wald, atol=0.3 * float(result.stderr.max()))
         return
     assert isinstance(result, Comparison | Combined | Trend)
     shares = np.array([quantity in ("share", "up to") for quantity in result.quantities])

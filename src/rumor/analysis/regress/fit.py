@@ -5,12 +5,24 @@ probability P(report | v) that its mechanism says. So a report's likelihood is t
 the values, weighted by softmax: noise is part of the model, and coefficients are those of the
 answers themselves (Maddala 1983; Blair, Imai and Zhou 2015 for randomised response). Fisher
 scoring where every output can be listed, else Newton's steps; each step is halved until the
-likelihood grows. Columns are centred and scaled for the steps alone.
+objective grows. Columns are centred and scaled.
+
+*Penalty.* Where columns tell the answers apart, or reports are few, a coefficient of largest
+likelihood is infinite. So the objective adds the logarithm of a weak prior: log F(2, 2) on the
+slope of each scaled column (Greenland, Statistics in Medicine 26, 2007), and half a person for each
+answer at the centre. It is finite for any data, and its share fades as reports come in.
+
+*Intervals.* By profile: a value of a coefficient belongs to the interval unless the objective,
+maximised over all others, falls by more than z^2 / 2. Where reports are few, standard errors are
+too long.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -20,10 +32,12 @@ from rumor.core.types import Vector
 _STEPS = 200
 _HALVINGS = 30
 _TOLERANCE = 1e-13
-# Larger coefficients of scaled columns mean that the columns separate the answers.
-_SEPARATED = 15.0
 _SINGULAR = 1e-13  # least eigenvalue over the largest of a matrix that is inverted
 _CELLS = 1 << 22
+_HALF = 0.5  # people for each answer at the centre
+_SECANTS = 30
+_MOST_PROFILED = 60
+_NEAR = 1e-4  # how near a profile's root comes to the quantile
 
 
 @dataclass(frozen=True)
@@ -39,7 +53,7 @@ class Likelihoods:
     channel: Vector | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FittedModel:
     """Coefficients (columns by values but the reference), their covariance, and the likelihood."""
 
@@ -47,45 +61,94 @@ class FittedModel:
     covariance: Vector
     log_likelihood: float
     steps: int
+    model: _Model = field(repr=False)
+    scaled: Vector = field(repr=False)
+    """The coefficients of scaled columns, value by value."""
+
+    @functools.cached_property
+    def _highest(self) -> float:
+        return self.model.objective(self.scaled)
+
+    def loss_without(self, columns: Sequence[int]) -> float:
+        """Return twice what the objective loses if the coefficients of `columns` are 0."""
+        size = self.coefficients.shape
+        kept = np.ones(size, dtype=np.bool_)
+        kept[list(columns)] = False
+        free = np.eye(self.scaled.size)[:, kept.T.reshape(-1)]
+        start = np.where(kept.T.reshape(-1), self.scaled, 0.0)
+        return 2 * max(0.0, self._highest - self.model.objective(self.model.climb(start, free)[0]))
+
+    @property
+    def is_profiled(self) -> bool:
+        """Whether coefficients are few enough for a search along each; else Wald's are taken."""
+        return self.scaled.size <= _MOST_PROFILED
+
+    @property
+    def stderr(self) -> Vector:
+        """The standard errors of the coefficients."""
+        return np.sqrt(np.diag(self.covariance)).reshape(self.coefficients.T.shape).T
+
+    def signed_roots(self) -> Vector:
+        """Return the signed root of the loss at 0 of each coefficient, normal if it is 0."""
+        if not self.is_profiled:
+            return np.asarray(self.coefficients / self.stderr)
+        roots = [self._root(at, 0.0)[0] for at in range(self.scaled.size)]
+        return np.reshape(roots, self.coefficients.T.shape).T
+
+    def profile(self, z: float) -> tuple[Vector, Vector]:
+        """Return both ends of the interval of each coefficient, at the normal quantile `z`."""
+        if not self.is_profiled:
+            return self.coefficients - z * self.stderr, self.coefficients + z * self.stderr
+        ends = np.array(
+            [[self._end(at, side * z) for side in (-1, 1)] for at in range(self.scaled.size)]
+        )
+        low, high = (ends[:, k].reshape(self.coefficients.T.shape).T for k in (0, 1))
+        return low, high
+
+    def _end(self, at: int, z: float) -> float:
+        """Return the value of a coefficient whose root is -`z`, by secants from Wald's end."""
+        middle = float(self.coefficients.T.reshape(-1)[at])
+        error = float(np.sqrt(self.covariance[at, at]))
+        # The root is almost a line through the estimate; ends lie between inside and outside.
+        inside, outside, tried = middle, math.copysign(math.inf, z), middle + z * error
+        start = None
+        for _ in range(_SECANTS):
+            root, start = self._root(at, tried, start)
+            if abs(root + z) < _NEAR:
+                break
+            if abs(root) < abs(z):
+                inside = tried
+            else:
+                outside = tried
+            step = min(max(abs(z / root), 0.3), 3.0) if root else 3.0
+            moved = middle + (tried - middle) * step
+            within = min(inside, outside) < moved < max(inside, outside)
+            tried = moved if within or math.isinf(outside) else (inside + outside) / 2
+        return tried
+
+    def _root(self, at: int, value: float, start: Vector | None = None) -> tuple[float, Vector]:
+        """Return the signed root of twice the loss where the coefficient `at` has a `value`.
+
+        The root is above 0 where the estimate is above the value. Also returns the maximum's
+        scaled coefficients, from which a search nearby may `start`.
+        """
+        row = self.model.unscaling[at]
+        middle = float(row @ self.scaled)
+        pivot = int(np.abs(row).argmax())
+        free = np.delete(np.eye(row.size), pivot, axis=1)
+        free[pivot] = -np.delete(row, pivot) / row[pivot]
+        begin = self.scaled.copy() if start is None else start.copy()
+        begin[pivot] += (value - float(row @ begin)) / row[pivot]
+        found, height = self.model.climb(begin, free)
+        loss = 2 * max(0.0, self._highest - height)
+        return math.copysign(math.sqrt(loss), middle - value), found
 
 
 def fit(columns: Vector, answers: Likelihoods, reference: int = 0) -> FittedModel:
     """Return the most likely coefficients; `columns` contain an intercept if there is to be one."""
     model = _Model(columns, answers, reference)
-    scaled = np.zeros((columns.shape[1], model.others.size))
-    value = model.log_likelihood(scaled)
-    for step in range(_STEPS):
-        slope, information = model.gradient(scaled), model.information(scaled)
-        move = _uphill_step(information, slope, model.complete_information(scaled))
-        gain = float(slope @ move)
-        if gain < _TOLERANCE * max(1.0, abs(value)):
-            return model.unscale(scaled, value, step)
-        for halving in range(_HALVINGS):
-            tried = scaled + (move * 0.5**halving).reshape(scaled.T.shape).T
-            better = model.log_likelihood(tried)
-            if better > value:
-                break
-        else:
-            return model.unscale(scaled, value, step)
-        scaled, value = tried, better
-        if np.abs(scaled).max() > _SEPARATED:
-            break
-    raise _separation_error()
-
-
-def _separation_error() -> InputError:
-    return InputError(
-        "the columns of a regression must leave the answers uncertain; these tell them apart (or "
-        "the reports are too few), so that a coefficient grows without end"
-    )
-
-
-def _uphill_step(information: Vector, slope: Vector, safe: Vector) -> Vector:
-    """Return a step uphill by the first of the two matrices that is definite."""
-    for matrix in (information, safe):
-        if _is_definite(matrix):
-            return np.asarray(np.linalg.solve(matrix, slope))
-    raise _separation_error()
+    scaled, _ = model.climb(np.zeros(columns.shape[1] * model.others.size))
+    return model.unscale(scaled)
 
 
 def _is_definite(matrix: Vector) -> bool:
@@ -100,6 +163,7 @@ class _Model:
     def __init__(self, columns: Vector, answers: Likelihoods, reference: int) -> None:
         self.answers, self.people = answers, answers.people
         values = answers.chances.shape[1]
+        self.steps = 0
         self.others = np.array([v for v in range(values) if v != reference])
         total = self.people.sum()
         centre = (self.people @ columns) / total
@@ -111,16 +175,93 @@ class _Model:
         if self._constant.size == 0:
             self._centre = np.zeros_like(centre)  # no intercept takes up the shift
         self.x = (columns - self._centre) / self._scale
+        back = np.diag(1 / self._scale)
+        if self._constant.size:
+            back[self._constant[0]] -= self._centre / self._scale
+        self.unscaling = np.kron(np.eye(self.others.size), back)
+        """From scaled coefficients, value by value, to those of the columns as given."""
         if np.linalg.matrix_rank(self.x[self.people > 0]) < columns.shape[1]:
             raise InputError(
                 "the columns of a regression must be linearly independent; one of these is a "
                 "combination of the others"
             )
 
+    def climb(self, start: Vector, free: Vector | None = None) -> tuple[Vector, float]:
+        """Return the scaled coefficients of the largest objective, and the objective there.
+
+        From `start` only the directions in the columns of `free` are taken.
+        """
+        scaled, value = start, self.objective(start)
+        for self.steps in range(_STEPS):
+            slope, information = self.gradient(scaled), self.information(scaled)
+            safe = self.complete_information(scaled)
+            if free is not None:
+                slope, information, safe = (
+                    free.T @ slope,
+                    free.T @ information @ free,
+                    free.T @ safe @ free,
+                )
+            if not slope.size:
+                return scaled, value
+            best = information if _is_definite(information) else safe
+            move = np.linalg.solve(best, slope)
+            if float(slope @ move) < _TOLERANCE * max(1.0, abs(value)):
+                return scaled, value
+            whole = move if free is None else free @ move
+            for halving in range(_HALVINGS):
+                tried = scaled + whole * 0.5**halving
+                better = self.objective(tried)
+                if better > value:
+                    break
+            else:
+                return scaled, value
+            scaled, value = tried, better
+        return scaled, value
+
+    def _columns_by_values(self, scaled: Vector) -> Vector:
+        return scaled.reshape(self.others.size, -1).T
+
+    def _centre_shares(self, scaled: Vector) -> Vector:
+        """Return the probability of each value at the centre of all columns."""
+        place = self._constant[0]
+        scores = np.zeros(self.answers.chances.shape[1])
+        scores[self.others] = self.x[0, place] * self._columns_by_values(scaled)[place]
+        powers = np.exp(scores - scores.max())
+        return np.asarray(powers / powers.sum())
+
+    def objective(self, scaled: Vector) -> float:
+        """Return the log-likelihood with the penalty."""
+        slopes = np.abs(np.delete(self._columns_by_values(scaled), self._constant, axis=0))
+        value = self.log_likelihood(scaled) - float((slopes + 2 * np.log1p(np.exp(-slopes))).sum())
+        if self._constant.size:
+            with np.errstate(divide="ignore"):
+                value += _HALF * float(np.log(self._centre_shares(scaled)).sum())
+        return value
+
+    def _penalty_slope(self, scaled: Vector) -> Vector:
+        slope = -np.tanh(self._columns_by_values(scaled) / 2)
+        slope[self._constant] = 0.0
+        if self._constant.size:
+            place, centre = self._constant[0], self._centre_shares(scaled)
+            drawn = 1 - centre.size * centre[self.others]
+            slope[place] = _HALF * self.x[0, place] * drawn
+        return np.asarray(slope.T.reshape(-1))
+
+    def _penalty_information(self, scaled: Vector) -> Vector:
+        bend = np.cosh(np.clip(self._columns_by_values(scaled) / 2, -300, 300)) ** -2 / 2
+        bend[self._constant] = 0.0
+        found = np.diag(bend.T.reshape(-1))
+        if self._constant.size:
+            place, centre = self._constant[0], self._centre_shares(scaled)
+            rows = np.arange(self.others.size) * self.x.shape[1] + place
+            [own] = _covariances(centre[None], self.others)
+            found[np.ix_(rows, rows)] += _HALF * centre.size * self.x[0, place] ** 2 * own
+        return found
+
     def shares(self, scaled: Vector) -> Vector:
         """Return the probability of each value for each row."""
         scores = np.zeros(self.answers.chances.shape)
-        scores[:, self.others] = self.x @ scaled
+        scores[:, self.others] = self.x @ self._columns_by_values(scaled)
         scores -= scores.max(axis=1, keepdims=True)
         powers = np.exp(scores)
         return np.asarray(powers / powers.sum(axis=1, keepdims=True))
@@ -137,13 +278,16 @@ class _Model:
         return shares, np.asarray(joint / joint.sum(axis=1, keepdims=True))
 
     def gradient(self, scaled: Vector) -> Vector:
-        """Return the gradient of the log-likelihood."""
+        """Return the gradient of the objective."""
         shares, posterior = self._posterior(scaled)
         more = (posterior - shares)[:, self.others] * self.people[:, None]
-        return np.asarray((more.T @ self.x).reshape(-1))
+        return np.asarray((more.T @ self.x).reshape(-1)) + self._penalty_slope(scaled)
 
     def information(self, scaled: Vector) -> Vector:
         """Return the information: expected if all outputs can be listed, else observed."""
+        return self._information(scaled) + self._penalty_information(scaled)
+
+    def _information(self, scaled: Vector) -> Vector:
         shares, posterior = self._posterior(scaled)
         if self.answers.channel is None:
             return self._sum_over_rows(
@@ -165,7 +309,8 @@ class _Model:
 
     def complete_information(self, scaled: Vector) -> Vector:
         """Return the information that known answers would have, which always leads uphill."""
-        return self._sum_over_rows(_covariances(self.shares(scaled), self.others))
+        known = self._sum_over_rows(_covariances(self.shares(scaled), self.others))
+        return known + self._penalty_information(scaled)
 
     def _sum_over_rows(self, each: Vector, rows: slice = slice(None)) -> Vector:
         """Return the sum of the rows' matrices over values, as one over values and columns."""
@@ -177,20 +322,16 @@ class _Model:
                 total[v, :, w] = (x * (people * each[:, v, w])[:, None]).T @ x
         return total.reshape(values * columns, values * columns)
 
-    def unscale(self, scaled: Vector, value: float, steps: int) -> FittedModel:
+    def unscale(self, scaled: Vector) -> FittedModel:
         """Return the coefficients of the columns as given, in the order value, column."""
         information = self.information(scaled)
         if not _is_definite(information):
             information = self.complete_information(scaled)
-        if not _is_definite(information):
-            raise _separation_error()
-        columns = self.x.shape[1]
-        back = np.diag(1 / self._scale)
-        if self._constant.size:
-            back[self._constant[0]] -= self._centre / self._scale
-        whole = np.kron(np.eye(self.others.size), back)
-        covariance = whole @ np.linalg.inv(information) @ whole.T
-        return FittedModel((back @ scaled).reshape(columns, -1), covariance, value, steps)
+        covariance = self.unscaling @ np.linalg.inv(information) @ self.unscaling.T
+        coefficients = self._columns_by_values(self.unscaling @ scaled)
+        return FittedModel(
+            coefficients, covariance, self.log_likelihood(scaled), self.steps, self, scaled
+        )
 
 
 def _covariances(shares: Vector, others: Vector) -> Vector:

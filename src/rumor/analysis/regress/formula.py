@@ -22,6 +22,7 @@ INTERCEPT = "Intercept"
 _NAME = r"[^\W\d][\w.]*"
 _PLAIN = re.compile(rf"(?:(?P<name>{_NAME})|C\(\s*(?P<forced>{_NAME})\s*\)|1)")
 _MAX_COLUMNS = 200
+_DEPENDENT = 1e-8  # the part of a column that others must leave
 
 
 @dataclass(frozen=True)
@@ -32,9 +33,42 @@ class Design:
     terms: Mapping[str, Sequence[int]]
     matrix: Vector
 
-    def without(self, term: str) -> Vector:
-        """Return the columns of all other terms."""
-        return np.delete(self.matrix, list(self.terms[term]), axis=1)
+    def independent(self) -> tuple[Design, list[str]]:
+        """Return the columns that vary and follow from none before them, and the others in words.
+
+        The order of the formula decides which of two equal columns stays.
+        """
+        kept: list[int] = []
+        basis = np.zeros((len(self.matrix), 0))
+        notes = [
+            f"column {term!r} is the same for everyone: left out."
+            for term, places in self.terms.items()
+            if not len(places)
+        ]
+        for place, name in enumerate(self.names):
+            column = self.matrix[:, place]
+            rest = column / (np.abs(column).max() or 1.0)
+            size = float(np.linalg.norm(rest))
+            for _ in range(2):  # once more against rounding
+                rest = rest - basis @ (basis.T @ rest)
+            left = float(np.linalg.norm(rest))
+            if left > _DEPENDENT * size:
+                kept.append(place)
+                basis = np.column_stack([basis, rest / left])
+            elif np.ptp(column) == 0:
+                notes.append(f"column {name!r} is the same for everyone: left out.")
+            else:
+                notes.append(f"column {name!r} follows from those before it: left out.")
+        terms = {
+            term: [kept.index(place) for place in places if place in kept]
+            for term, places in self.terms.items()
+        }
+        found = {term: places for term, places in terms.items() if places}
+        if not found:
+            raise InputError(
+                f"a regression needs a column that varies; got {', '.join(self.terms)}"
+            )
+        return Design([self.names[k] for k in kept], found, self.matrix[:, kept]), notes
 
 
 def right_side(formula: str) -> str:
@@ -100,8 +134,6 @@ def _code_column(term: str, column: Any, forced: bool) -> dict[str, Vector]:
     if column.dtype.kind in "iuf" and not forced:
         return {term: column.astype(np.float64)}
     values = sorted(set(column.tolist()), key=lambda v: (str(type(v)), v))
-    if len(values) < 2:
-        raise InputError(f"a column of a regression must vary; {term} has one value")
     return {f"{term}[T.{v}]": (column == v).astype(np.float64) for v in values[1:]}
 
 

@@ -16,16 +16,18 @@ from rumor.analysis.compare.method import ReportSelection
 from rumor.analysis.estimate import as_collection
 from rumor.analysis.people import repeated_within
 from rumor.analysis.regress.fit import FittedModel, Likelihoods, fit
-from rumor.analysis.regress.formula import Design, column_names, design, right_side
+from rumor.analysis.regress.formula import column_names, design, right_side
 from rumor.analysis.regress.result import Regression, TermTest
 from rumor.analysis.survey import read_rows
 from rumor.contract.collection import Question
 from rumor.core.errors import InputError, format_value
-from rumor.core.reports import as_reports
+from rumor.core.reports import Reports, as_reports
+from rumor.core.types import Vector
 from rumor.estimators.groups import chi_squared_tail, two_sided_p_value
 from rumor.kinds import KINDS, kind_of
 from rumor.kinds.base import Kind
 from rumor.mechanisms.base import Mechanism
+from rumor.mechanisms.summary import Summary
 
 
 def regress(
@@ -42,7 +44,9 @@ def regress(
     mapping from names to arrays, a data frame or an Arrow table. The `formula` is a sum of
     them, "age + country" (by default all of them); other formulas need the package formulaic.
     Coefficients are log-odds against the `reference`, by default the first value. They describe
-    the true answers: the noise of the mechanism is part of the model.
+    the true answers: the noise of the mechanism is part of the model. A weak penalty keeps them
+    finite, and intervals are by profile. Columns that are constant, or follow from others, are left
+    out and named.
     """
     return regress_kind(kind_of(mechanism), mechanism, reports, columns, formula, reference)
 
@@ -74,60 +78,78 @@ def regress_kind(
             "a regression needs at least one respondent without missing columns; got none"
         )
     # Without missing values, a list of objects may become numbers.
-    said = design(asked, {name: np.asarray(c[whole].tolist()) for name, c in named.items()})
     chances, outputs, channel = kind.report_likelihoods(mechanism, rows[whole])
+    said, dropped = design(
+        asked, {name: np.asarray(c[whole].tolist()) for name, c in named.items()}
+    ).independent()
     values: list[Any] = list(mechanism.labels or range(chances.shape[1]))
     at = _reference(values, reference)
-    fits = _Fits(chances, outputs, channel, at)
-    full, null = fits(said.matrix), fits(np.ones((len(said.matrix), 1)))
-    errors = np.sqrt(np.diag(full.covariance)).reshape(-1, len(said.names)).T
+    rare = _rare(kind, mechanism, rows[whole], values)
+    full = _fitted(said.matrix, chances, outputs, channel, at)
+    null = _fitted(np.ones((len(said.matrix), 1)), chances, outputs, channel, at)
+    errors, roots = full.stderr, full.signed_roots()
+    every = [place for places in said.terms.values() for place in places]
+    told = []
+    if values[at] in rare:
+        told.append(f"{values[at]!r} is too rare for a reference: name another (--reference).")
+    if not full.is_profiled:
+        told.append(
+            f"{full.scaled.size:,} coefficients are too many for profiles: intervals and p-values "
+            f"are made of standard errors."
+        )
     return Regression(
         terms=said.names,
         values=[value for i, value in enumerate(values) if i != at],
         reference=values[at],
         coefficients=full.coefficients,
         stderr=errors,
-        p_value=two_sided_p_value((full.coefficients / errors).reshape(-1)).reshape(errors.shape),
+        roots=roots,
+        p_value=two_sided_p_value(roots.reshape(-1)).reshape(errors.shape),
         covariance=full.covariance,
+        profile=full.profile,
+        deviations=said.matrix.std(axis=0),
         log_likelihood=full.log_likelihood,
         null_log_likelihood=null.log_likelihood,
         whole_likelihood=channel is not None,
-        overall=_ratio("all columns", full, null),
-        tests=_tests(said, full, fits),
+        overall=_test("all columns", full, every),
+        tests=[_test(term, full, places) for term, places in said.terms.items()],
+        rare=tuple(value for value in rare if value != values[at]),
         reports=int(whole.sum()),
         left_out=int((~whole).sum()),
         epsilon=mechanism.epsilon,
         formula=asked,
         heading=heading,
-        notes=notes,
+        notes=(*notes, *dropped, *told),
     )
 
 
-class _Fits:
-    """Fits of some reports by different columns; equal rows are counted, not repeated."""
-
-    def __init__(self, chances: Any, outputs: Any, channel: Any, reference: int) -> None:
-        self._chances, self._outputs = chances, outputs
-        self._channel, self._reference = channel, reference
-
-    def __call__(self, matrix: Any) -> FittedModel:
-        people = np.ones(len(matrix))
-        if self._outputs is None:
-            return fit(matrix, Likelihoods(self._chances, people), self._reference)
-        rows = np.column_stack([matrix, self._outputs])
-        _, first, counts = np.unique(rows, axis=0, return_index=True, return_counts=True)
-        answers = Likelihoods(self._chances[first], counts.astype(np.float64), self._channel)
-        return fit(matrix[first], answers, self._reference)
+def _fitted(
+    matrix: Vector, chances: Vector, outputs: Any, channel: Any, reference: int
+) -> FittedModel:
+    """Return the fit by the columns in `matrix`; equal rows are counted, not repeated."""
+    if outputs is None:
+        return fit(matrix, Likelihoods(chances, np.ones(len(matrix))), reference)
+    rows = np.column_stack([matrix, outputs])
+    _, first, counts = np.unique(rows, axis=0, return_index=True, return_counts=True)
+    answers = Likelihoods(chances[first], counts.astype(np.float64), channel)
+    return fit(matrix[first], answers, reference)
 
 
-def _tests(said: Design, full: FittedModel, fits: _Fits) -> list[TermTest]:
-    """Test each term against the model without it."""
-    return [_ratio(term, full, fits(said.without(term))) for term in said.terms]
+_RARE = 2.0  # standard errors within which of 0 an answer's share lies
 
 
-def _ratio(name: str, full: FittedModel, less: FittedModel) -> TermTest:
-    statistic = max(0.0, 2 * (full.log_likelihood - less.log_likelihood))
-    freedom = full.coefficients.size - less.coefficients.size
+def _rare(kind: Kind[Any], mechanism: Mechanism, reports: Reports, values: list[Any]) -> list[Any]:
+    """Return the values of which reports do not show that anybody holds them."""
+    summary = Summary.empty(mechanism).update(reports)
+    shares = kind.measures(mechanism, summary, "population", {}).sample
+    few = shares.mean < _RARE * shares.stderr
+    return [value for value, is_rare in zip(values, few, strict=True) if is_rare]
+
+
+def _test(name: str, full: FittedModel, places: Sequence[int]) -> TermTest:
+    """Test the columns at `places` by what the model loses without them."""
+    statistic = full.loss_without(places)
+    freedom = len(places) * full.coefficients.shape[1]
     return TermTest(name, statistic, freedom, chi_squared_tail(statistic, freedom))
 
 

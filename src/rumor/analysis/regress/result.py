@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Unpack
 
@@ -19,6 +19,10 @@ from rumor.results.view import View, ViewOptions
 
 if TYPE_CHECKING:
     import altair as alt
+
+
+# Errors beyond these are shown for a standard deviation of the column.
+_LEAST_SHOWN, _MOST_SHOWN = 1e-4, 1e4
 
 
 @dataclass(frozen=True)
@@ -44,8 +48,14 @@ class Regression(Tabular):
     reference: str | int
     coefficients: Vector = field(repr=False)
     stderr: Vector = field(repr=False)
+    roots: Vector = field(repr=False)
+    """The signed roots of twice what the likelihood loses at 0, normal without an effect."""
     p_value: Vector = field(repr=False)
     covariance: Vector = field(repr=False)
+    profile: Callable[[float], Bounds] = field(repr=False)
+    """Returns both ends of all intervals, for a two-sided normal quantile."""
+    deviations: Vector = field(repr=False)
+    """The standard deviation of each column."""
     log_likelihood: float
     null_log_likelihood: float
     """The log-likelihood of the model with an intercept alone."""
@@ -58,12 +68,16 @@ class Regression(Tabular):
     formula: str
     heading: str = ""
     notes: tuple[str, ...] = ()
-    method: str = "maximum likelihood"
+    rare: tuple[object, ...] = ()
+    """The values of which reports do not show that anybody holds them."""
+    method: str = "penalised maximum likelihood"
+    _known: dict[float, Bounds] = field(default_factory=dict, repr=False)
 
     def interval(self, level: float = CONFIDENCE) -> Bounds:
-        """Return the ends of intervals of the coefficients."""
-        z = critical_value(level, 1)
-        return self.coefficients - z * self.stderr, self.coefficients + z * self.stderr
+        """Return the ends of intervals of the coefficients, by profile."""
+        if level not in self._known:
+            self._known[level] = self.profile(critical_value(level, 1))
+        return self._known[level]
 
     @override
     def row_indices(self, view: View) -> list[int]:
@@ -84,7 +98,7 @@ class Regression(Tabular):
             "term": [self.terms[i % each] for i in rows],
             "coefficient": column(self.coefficients),
             "stderr": column(self.stderr),
-            "z": column(self.coefficients / self.stderr),
+            "z": column(self.roots),
             "p_value": column(self.p_value),
             "low": column(low),
             "high": column(high),
@@ -105,6 +119,7 @@ class Regression(Tabular):
             "null_log_likelihood": self.null_log_likelihood,
             "whole_likelihood": self.whole_likelihood,
             "left_out": self.left_out,
+            "rare": list(self.rare),
             "overall": asdict(self.overall),
             "tests": [asdict(test) for test in self.tests],
             "notes": list(self.notes),
@@ -116,6 +131,8 @@ class Regression(Tabular):
         columns = self.cells(range(self.coefficients.size), seen)
         blocks = [self.heading] if self.heading else []
         for number, value in enumerate(self.values):
+            if value in self._folded:
+                continue
             start = number * len(self.terms)
             head = (one_line(value), "coefficient", "std. error", "z", "p-value")
             rows = [self._row(columns, start + i) for i in range(len(self.terms))]
@@ -129,18 +146,31 @@ class Regression(Tabular):
         return "\n\n".join([*blocks, "\n".join(self._lines(seen))])
 
     def _row(self, columns: Mapping[str, Column], k: int) -> tuple[str, ...]:
-        coefficient, error = float(columns["coefficient"][k]), float(columns["stderr"][k])  # type: ignore[arg-type]
+        name, unit = one_line(columns["term"][k]), 1.0
+        if not _LEAST_SHOWN <= float(columns["stderr"][k]) <= _MOST_SHOWN:  # type: ignore[arg-type]
+            unit = float(self.deviations[k % len(self.terms)]) or 1.0
+            name = f"{name} (per {unit:.4g}, its SD)" if unit != 1.0 else name
+        coefficient, error, low, high = (
+            unit * float(columns[at][k])  # type: ignore[arg-type]
+            for at in ("coefficient", "stderr", "low", "high")
+        )
         digits = digits_for(error)
-        ends = f"{columns['low'][k]:.{digits}f} to {columns['high'][k]:.{digits}f}"
+        with np.errstate(over="ignore"):
+            ratio = float(np.exp(coefficient))
         return (
-            one_line(columns["term"][k]),
+            name,
             f"{coefficient:.{digits}f}",
             f"{error:.{digits}f}",
             f"{columns['z'][k]:.2f}",
             format_p_value(float(columns["p_value"][k])),  # type: ignore[arg-type]
-            ends,
-            f"{columns['odds_ratio'][k]:.3g}",
+            f"{low:.{digits}f} to {high:.{digits}f}",
+            f"{ratio:.3g}",
         )
+
+    @property
+    def _folded(self) -> tuple[object, ...]:
+        """The values whose rows a table leaves out: rare ones, unless all are."""
+        return self.rare if len(self.rare) < len(self.values) else ()
 
     def _lines(self, view: View) -> list[str]:
         rest = "" if self.whole_likelihood else " (but for a factor that no column changes)"
@@ -151,6 +181,11 @@ class Regression(Tabular):
             f"{self.reports:,} reports, epsilon {self.epsilon:.4g} per report; p-values and "
             f"intervals {VALID_FOR[view.looks]}",
             self.coverage_sentence(view),
+        ]
+        lines += [
+            f"{one_line(value)!r} is too rare: its coefficients are mostly the prior's"
+            + (", and have no rows here." if value in self._folded else ".")
+            for value in self.rare
         ]
         if self.left_out:
             lines.append(f"{self.left_out:,} respondents with a missing column were left out")

@@ -40,6 +40,7 @@ const joined = await build({
 });
 await build({
   ...common, write: true, outfile: out, minify: true, inject: [`${here}/injected.js`],
+  banner: { js: "/*! Rumor (Apache-2.0), with noble-ciphers, noble-curves, noble-hashes (MIT, Paul Miller): rumor-device.licenses.txt */" },
   stdin: { contents: joined.outputFiles[0].text, resolveDir: here },
   ...(out.endsWith(".mjs") ? {} : { format: "iife", globalName: "rumor" }),
 });

@@ -54,7 +54,8 @@ export function originOf(address) {
 
 /** Exchange a request for the answer's status, JSON (or null) and header Retry-After. */
 export async function exchange(url, { headers = {}, body = null } = {}) {
-  const answer = await currentHost().send(url, typeof body === "string" ? utf8(body) : body, headers);
+  const bytes = typeof body === "string" ? utf8(body) : body;
+  const answer = await attempt("unreachable", "send of a host must work", () => currentHost().send(url, bytes, headers));
   if (!Number.isInteger(answer?.status)) throw new Error("send of a host must return status and body of the answer");
   return { status: answer.status, answer: parseJson(answer.body), wait: String(answer.retryAfter ?? "") };
 }
@@ -80,8 +81,14 @@ class HostStore extends MemoryStore {
   }
 }
 
-/** Return the store of a device that was given none. */
-export const ownStore = () => new HostStore();
+const stores = new WeakMap();
+
+/** Return the store of the host: one for all its devices, so that two never spend the same budget. */
+export function ownStore() {
+  const host = currentHost();
+  if (!stores.has(host)) stores.set(host, new HostStore());
+  return stores.get(host);
+}
 
 /** Return what a host's function returns; an error is one sentence. */
 function attempt(code, rule, work) {

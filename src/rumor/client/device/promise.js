@@ -39,10 +39,8 @@ export class Settling {
   #follow(value) {
     if (typeof value?.then !== "function") return this.#settle(true, value);
     const ours = value instanceof Settling;
-    const mine = host;
     // What a host's own promise brings goes on at once: nobody else runs the jobs.
     const later = (work) => (given) => {
-      host = mine;
       work(given);
       if (!ours) runJobs();
     };

@@ -1,4 +1,4 @@
-/** The error class of the client; messages name the problem, the rule and the value given. */
+/** Errors, whose messages name the problem, the rule and the value given. */
 
 /** An error with a stated rule. The message is one sentence; `code` is for programs (rumor.d.ts). */
 export class RumorError extends Error {

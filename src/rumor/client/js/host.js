@@ -36,7 +36,7 @@ export async function keystream(key, counter, size) {
   return new Uint8Array(await subtle().encrypt({ name: "AES-CTR", counter, length: 128 }, imported, new Uint8Array(size)));
 }
 
-/** Wait for a number of seconds. */
+/** Wait for some seconds. */
 export const sleep = (seconds) => new Promise((resume) => setTimeout(resume, 1000 * seconds));
 
 /** Return the origin of an address, which may be relative to the page; "" where it has none. */

@@ -10,7 +10,7 @@ import { hmac, keystream, randomBytes } from "./host.js";
 export const WORD = 1n << 64n;
 const EXHAUSTED = Symbol("a keystream of fixed length has ended");
 
-/** Return a threshold in two halves of 32 bits, for comparing without BigInt. */
+/** Return a threshold in two halves of 32 bits, to compare without BigInt. */
 export const split = (big) => ({ high: Number(big >> 32n), low: Number(big & 0xffffffffn), big });
 
 /** The elementary steps of every reference draw. */
@@ -50,7 +50,7 @@ export class Draws {
       // A statement of its own, since it may replace the words.
       const at = this.#next();
       const product = this.#words.getBigUint64(at, true) * factor;
-      // Truncated: sets in QuickJS of 2021 tell numbers that were a BigInt from equal ones.
+      // Truncated: sets in QuickJS of 2021 tell a BigInt's number from an equal one.
       if (BigInt.asUintN(64, product) >= reject) return Math.trunc(Number(product >> 64n));
     }
   }

@@ -221,7 +221,6 @@ export class Respondent {
           await this.#forget(group, first.relay ? undefined : origin);
           group = [];
         } catch (problem) {
-          if (!(problem instanceof RumorError)) throw problem;
           if (problem.code === "over") {
             // Drop the report, and say so once at the end.
             outcome.dropped += group.length;
@@ -234,6 +233,7 @@ export class Respondent {
             away = true;
             break;
           }
+          if (problem.code !== "refused") throw problem;
           const left = await this.#worthResending(problem, group, contract, invitation);
           const kept = group.length - left.length;
           if (kept) Object.assign(outcome, { problem: problem.message, refusal: problem.type ?? null });

@@ -1,4 +1,4 @@
-/** Requests to a collector, relay or issuer. Only well-formed answers count; anything else counts as being offline. */
+/** Requests to a collector, relay or issuer. Only well-formed answers count; others mean offline. */
 
 import { RumorError, formatValue } from "./errors.js";
 import { exchange, sleep } from "./host.js";
@@ -9,7 +9,7 @@ const TRANSIENT = ["rate", "unavailable", "timeout", "failed"];
 
 const LONGEST_PAUSE = 30;
 
-/** Return the error of a server out of reach, which asked for a pause of `wait` seconds. */
+/** Return the error of a server out of reach, which asked to `wait` for seconds. */
 export const unreachable = (sentence, wait = 0) => Object.assign(new RumorError("unreachable", sentence), { wait });
 
 /**
@@ -48,7 +48,7 @@ export async function withRetries(work, attempts, pause = 0.25) {
   }
 }
 
-/** Send records (id and report each), with an admission token and groups where there are any; returns when all are stored. */
+/** Send records (id and report each), with a token and groups where there are any; returns when all are stored. */
 export async function sendRecords(base, digest, question, records, count, token, stratum) {
   const url = `${base}/v1/reports`;
   const headers = {
