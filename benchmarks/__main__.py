@@ -31,6 +31,7 @@ BENCHMARKS = (
     "startup",
     "memory",
     "privatize",
+    "parts",
     "aggregate",
     "subset",
     "hadamard",

@@ -28,6 +28,8 @@ ROOT = Path(__file__).parent.parent
 SOURCES = ROOT / "src" / "rumor" / "client" / "device"
 PACKAGES = ROOT / "build" / "device"
 ENGINES = ("node", "quickjs", "jsc")
+MEMORY = 16_000_000
+"""Bytes that QuickJS may have for the client and all that a test does with it."""
 
 
 class Host:
@@ -95,6 +97,7 @@ class QuickJs:
 
     def __init__(self, scripts: Sequence[Path], ask: Callable[[str], str]) -> None:
         self.context = quickjs().Context()
+        self.context.set_memory_limit(MEMORY)
         self.context.add_callable("ask", ask)
         for script in scripts:
             self.context.eval(script.read_text("utf-8"))

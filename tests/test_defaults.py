@@ -110,10 +110,13 @@ DEFAULTS = {
     "PrivKV": "low=-1.0, high=1.0, outside='refuse', split='nominal', steps=32768",
     "PrivKVM": "rounds=3, low=-1.0, high=1.0, outside='refuse', steps=32768",
     "DayColumn": "zone='UTC'",
-    "draft_questions": "only=()",
+    "draft_questions": "only=(), users=10000",
     "People": "before=<factory>, made=<factory>, barred=<factory>",
     "PaperDesign.variance": "of='population'",
+    "PartsFolder": "run=<factory>, stage='writing', is_charged=False",
+    "PersonLedger.charge": "again=False",
     "PersonRule": "each='first', cap=1",
+    "TableQuestion.of": "groups=mappingproxy({}), keep=(), randomised=False",
     "PersonTable": "mark='|', missing_rule=<factory>, _starts=<factory>, is_selected=<factory>, "
     "_origins=<factory>",
     "PersonTable.answered_batches": "answers=1, blank=True",
@@ -173,7 +176,7 @@ DEFAULTS = {
     "parse_number": "what='an answer'",
     "open_words": "cohorts=256, fits=()",
     "privatize": "columns=mappingproxy({}), groups=mappingproxy({}), keep=(), missing='error', "
-    "mark='|', replace=False, randomised=False",
+    "mark='|', replace=False, resume=False, randomised=False",
     "privatize_questions": "columns=mappingproxy({}), groups=mappingproxy({}), keep=(), "
     "randomised=False",
     "privatize_table": "groups=mappingproxy({}), keep=(), randomised=False",
@@ -182,6 +185,7 @@ DEFAULTS = {
     "format_value": "limit=60",
     "support_blanket": "both=Fraction(0, 1)",
     "verify": "salt_bytes=48",
+    "held_alone": "patience_s=0.0",
     "whole_file": "mode=420",
     "write_whole": "mode=420",
 }

@@ -315,7 +315,7 @@ def _privatizing(held: Collaborators) -> None:
     missing = SimpleNamespace(affected_rows=0, sentence=lambda: None)
     made = SimpleNamespace(reports=3, missing=missing)
     held.stand(
-        "rumor.contract.privatize:privatize_questions",
+        "rumor.contract.table_reports:privatize_questions",
         lambda contract, source, outs, **rest: dict.fromkeys(outs, made),
     )
     held.spy("rumor.contract.privatize:group_sizes")
@@ -616,6 +616,7 @@ SCENES: dict[str, Scene] = {
             "--day": "2026-01-02",
             "--seed": "5",
             "--randomised": "",
+            "--resume": "",
             "--json": "",
             **_READING,
         },
@@ -1050,6 +1051,7 @@ SCENES: dict[str, Scene] = {
             **_OTHER_PAIR,
             "--question": "medicine",
             "--every": "week",
+            "--by": "country",
             "--level": "0.8",
             "--top": "3",
             "--different-people": "",
@@ -1059,6 +1061,7 @@ SCENES: dict[str, Scene] = {
         },
         _desk(
             "rumor.analysis.trend.method:follow_reports",
+            "rumor.analysis.trend.method:follow_groups",
             "rumor.analysis.trend.watching:watch_reports",
         ),
     ),

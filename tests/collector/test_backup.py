@@ -255,6 +255,44 @@ def test_what_cannot_be_restored_leaves_nothing(store: Store, tmp_path: Path) ->
     other.close()
 
 
+NO_NUMBERS: list[object] = [None, "many", [], {}, -1, 0, 1.5, "1", 10**30]
+STATES: list[tuple[str, object]] = [
+    *((name, value) for name in ("users", "open") for value in NO_NUMBERS),
+    ("users", True),
+    ("rumor export", "1"),
+    ("rumor export", None),
+]
+
+
+@pytest.mark.one_store
+@pytest.mark.parametrize(("name", "value"), STATES)
+def test_a_state_that_is_none_is_refused(
+    name: str, value: object, store: Store, tmp_path: Path
+) -> None:
+    entry = store.register(collection())
+    export_collection(store, entry.collection.digest, tmp_path / "backup")
+    file = tmp_path / "backup" / "state.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), name: value}))
+    other = open_store(f"sqlite:///{tmp_path / 'other.db'}")
+    wanted = f"state.json: {name} must be" if name != "rumor export" else "that rumor export wrote"
+    with pytest.raises(rumor.InputError, match=wanted):
+        import_collection(other, tmp_path / "backup")
+    assert other.collections() == []
+    other.close()
+
+
+def test_a_summary_is_called_by_its_day(store: Store, tmp_path: Path) -> None:
+    entry = store.register(collection())
+    store.write([batch(entry, "colour", [0] * 5)])
+    export_collection(store, entry.collection.digest, tmp_path / "backup")
+    (summary,) = (tmp_path / "backup").rglob("*.summary")
+    summary.rename(summary.with_name("yesterday.summary"))
+    other = open_store(f"sqlite:///{tmp_path / 'other.db'}")
+    with pytest.raises(rumor.InputError, match="a summary must be called by its first day"):
+        import_collection(other, tmp_path / "backup")
+    other.close()
+
+
 def test_the_commands_of_a_life(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

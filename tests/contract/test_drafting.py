@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +24,17 @@ def drafted(folder: Path, **columns: list[Any]) -> list[dict[str, Any]]:
 
 def draft(folder: Path, only: Sequence[str] = (), **columns: list[Any]) -> TableDraft:
     """Return the draft of columns of one length."""
+    return draft_questions(table_of(folder, columns), 2.0, only)
+
+
+def table_of(folder: Path, columns: Mapping[str, list[Any]]) -> Path:
+    """Write columns of one length to a table."""
     rows = max(map(len, columns.values()))
     cells = [[*column, *[""] * (rows - len(column))] for column in columns.values()]
     lines = [",".join(columns), *(",".join(map(str, row)) for row in zip(*cells, strict=True))]
     path = folder / "table.csv"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return draft_questions(path, 2.0, only)
+    return path
 
 
 def words(count: int) -> list[str]:
@@ -174,17 +179,38 @@ def test_what_may_be_an_answer_is_asked(name: str, tmp_path: Path) -> None:
     assert not draft(tmp_path, **{column: cells}).skipped
 
 
-def test_groups_are_proposed_in_a_comment_that_can_be_used(tmp_path: Path) -> None:
-    found = draft(tmp_path, Country=["FR", "DE", "FR"], page=["a", "b", "a"])
-    assert found.groups == {"country": ["DE", "FR", "other"]}
-    made = Draft("T", "a@example.org", 7, found.questions, "", found.groups)
-    assert made.check().groups is None
-    used = made.text.replace("# groups = ", "groups = ")
-    groups = Collection.from_toml(
-        used[: used.index("[[questions]]")] + used[used.rindex("[[questions]]") :]
-    ).groups
+def test_columns_such_as_countries_are_groups_of_the_contract(tmp_path: Path) -> None:
+    # Of 7,000 respondents, a hundred or more are expected in a group that is named.
+    country = ["FR"] * 30 + ["DE"] * 67 + ["IT"] * 2 + ["other"]
+    table = table_of(tmp_path, {"Country": country, "page": ["a", "b"] * 50})
+    found = draft_questions(table, 2.0, users=7_000)
+    assert [question["id"] for question in found.questions] == ["page"]
+    (group,) = found.groups.values()
+    assert (group.name, group.values) == ("country", ("DE", "FR", "IT", "other"))
+    assert (group.smallest, group.share, found.smallest) == ("IT", 0.02, group)
+    few = draft_questions(table, 2.0, users=4_999)
+    assert few.groups["Country"].values == ("DE", "FR", "other")
+    made = Draft("T", "a@example.org", 7, found.questions, "", {"country": group.values})
+    groups = made.check().groups
     assert groups is not None
-    assert groups.names == ("country",)
+    assert groups.columns == (("country", ("DE", "FR", "IT", "other")),)
+
+
+def test_groups_are_asked_for_where_there_is_nothing_else(tmp_path: Path) -> None:
+    found = draft(tmp_path, country=["FR", "DE", "FR"])
+    assert ([question["id"] for question in found.questions], found.groups) == (["country"], {})
+    asked = draft(tmp_path, ["country"], country=["FR", "DE", "FR"], page=["a", "b", "a"])
+    assert ([question["id"] for question in asked.questions], asked.groups) == (["country"], {})
+
+
+def test_groups_have_no_more_combinations_than_a_contract_may(tmp_path: Path) -> None:
+    many = {
+        name: [f"{i % 12}x" for i in range(48)] for name in ("country", "city", "language", "os")
+    }
+    table = table_of(tmp_path, {"page": ["a", "b"] * 24, **many})
+    found = draft_questions(table, 2.0, users=100_000)
+    assert list(found.groups) == ["country", "city"]
+    assert [question["id"] for question in found.questions] == ["page", "language", "os"]
 
 
 def test_a_table_without_answers_says_why(tmp_path: Path) -> None:
@@ -211,18 +237,39 @@ def test_init_ends_with_the_cost_and_the_errors(
     line = ["init", "c.toml", "--from", "t.csv", "--epsilon", "0.7", "--users", "5000"]
     assert main(line) == 0
     said = capsys.readouterr().out
-    assert "c.toml: 2 questions." in said
+    assert "c.toml: 1 question." in said
     assert "user_id is left out: it names people" in said
     assert "page: 9 rows are blank" in said
-    assert "groups: country (proposed in a comment of the file)" in said
-    assert "a respondent who answers all 2 questions spends epsilon 1.4" in said
-    # The very number of the plan.
-    assert main(["plan", "--domain", "3", "--users", "5000", "--epsilon", "0.7", "--json"]) == 0
-    planned = min(one["standard_error"] for one in json.loads(capsys.readouterr().out)["options"])
-    assert f"standard error with 5,000 respondents, as rumor plan says: page {planned:.2%}" in said
+    assert "country is sent in the clear with every report, as a group: DE, FR, other" in said
+    assert "a respondent who answers the question spends epsilon 0.7" in said
+    # The very numbers of the plan.
+    for users, start in (
+        (5_000, "standard error with 5,000 respondents, as rumor plan says"),
+        (1_667, "in the smallest group (country FR, about 1,667 respondents)"),
+    ):
+        line = ["plan", "--domain", "3", "--users", str(users), "--epsilon", "0.7", "--json"]
+        assert main(line) == 0
+        options = json.loads(capsys.readouterr().out)["options"]
+        planned = min(one["standard_error"] for one in options)
+        assert f"{start}: page {planned:.2%}" in said
     assert main(["init", "d.toml", "--from", "t.csv", "--only", "page", "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert (facts["questions"], facts["skipped"]) == (["page"], {})
+
+
+def test_a_table_with_a_country_becomes_estimates_of_each(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text("Country,page\n" + "DE,a\nFR,b\nDE,b\n" * 200)
+    assert main(["init", "c.toml", "--from", "t.csv"]) == 0
+    assert "rumor privatize --column country=Country" in capsys.readouterr().out
+    given = ["--column", "country=Country", "--seed", "1"]
+    assert main(["privatize", "c.toml", "t.csv", "-o", "r.parquet", *given]) == 0
+    capsys.readouterr()
+    assert main(["estimate", "c.toml", "r.parquet", "--by", "country", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["strata"]
+    assert {one["stratum"]: one["reports"] for one in found} == {"DE": 400, "FR": 200}
 
 
 def test_init_without_anybody_at_the_terminal_is_one_sentence(

@@ -22,9 +22,9 @@ from rumor.contract.admission import read_invitation
 from rumor.contract.collection import ADMISSIONS, MEMOS, Collection
 from rumor.contract.groups import Groups
 from rumor.contract.person_weights import rounded_weights
-from rumor.contract.privatize import check_day
 from rumor.contract.sampling import SamplingDesign, check_asked_together
 from rumor.contract.sender_anonymity import SenderAnonymity
+from rumor.contract.table_question import check_day
 from rumor.kinds import KINDS
 from tests import limits
 from tests.issuers import blind_wish
@@ -36,6 +36,8 @@ FILES = (
     "contract/person_rows.py",
     "contract/privatize.py",
     "contract/report_file.py",
+    "contract/report_parts.py",
+    "contract/table_question.py",
     "contract/table_reports.py",
 )
 HEAD: dict[str, Any] = {"name": "Limits", "series": "limits", "contact": "a@example.org"}

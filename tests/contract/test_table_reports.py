@@ -98,9 +98,9 @@ def test_people_and_days_are_those_of_the_table() -> None:
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ({"out": "r.csv"}, "out must be a .parquet file; got 'r.csv'"),
+        ({"out": "r.csv"}, r"out must be a .parquet file, or a folder .*; got 'r.csv'"),
         ({"table": 7}, "a table must be a file, or a table in memory .*; got a number"),
-        ({"out": "there.parquet"}, "replace=True writes over it"),
+        ({"out": "there.parquet"}, "--replace writes over it"),
         ({"person": "nobody"}, "must have a column 'nobody'"),
     ],
 )

@@ -543,4 +543,4 @@ def test_bulk_code_is_given_the_thresholds_of_the_draw(
         mechanism.privatize(values * 40, random=Seeded(1))
     certain = {0, WORD}  # an absent stage of noise needs no coin
     assert seen - certain == thresholds_of_draws(mechanism, values) - certain
-    assert seen
+    assert seen or mechanism.by_hand  # dice have faces, and no thresholds

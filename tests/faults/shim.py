@@ -26,7 +26,7 @@ def build(folder: Path) -> Path:
 @contextmanager
 def preloaded(folder: Path) -> Iterator[Nursery]:
     """A nursery whose children can be armed."""
-    scenarios = ("tests.faults.store_scenario", "tests.faults.device_scenario")
+    scenarios = tuple(f"tests.faults.{name}_scenario" for name in ("store", "device", "parts"))
     nursery = Nursery(folder, {"LD_PRELOAD": str(build(folder))}, scenarios)
     try:
         yield nursery

@@ -6,7 +6,7 @@ import random
 import re
 import shutil
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +14,7 @@ from pathlib import Path
 from rumor.collector.http.server import background
 from rumor.collector.service import Service
 from rumor.collector.store.base import Store, open_store
-from tests.faults import device_scenario, store_scenario
+from tests.faults import device_scenario, parts_scenario, store_scenario
 from tests.faults.shim import MODES, preloaded
 from tests.machine.contracts import SERIES, contracts
 from tests.machine.front import Front
@@ -47,6 +47,10 @@ class Striker:
         """How many writes the scenario of the device makes, undisturbed."""
         return _calls(self._device(0, 0))
 
+    def parts_calls(self) -> int:
+        """How many writes the scenario of a folder of parts makes, undisturbed."""
+        return _calls(self._parts(0, 0))
+
     def strike_store(self, at: int, mode: str) -> None:
         """Strike the store's scenario at one call."""
         with _named(f"{mode} call {at} of the store's scenario"):
@@ -59,6 +63,12 @@ class Striker:
             self._device(at, MODES[mode])
         self.strikes += 1
 
+    def strike_parts(self, at: int, mode: str) -> None:
+        """Strike the scenario of a folder of parts at one call."""
+        with _named(f"{mode} call {at} of the parts' scenario"):
+            self._parts(at, MODES[mode])
+        self.strikes += 1
+
     def _store(self, at: int, mode: int) -> str:
         place = self.folder / f"store-{mode}-{at}"
         shutil.copytree(self._prepared(), place)
@@ -67,12 +77,20 @@ class Striker:
         shutil.rmtree(place)
         return said
 
-    def _prepared(self) -> Path:
-        """A folder with the store that every strike begins with, made once."""
-        ready = self.folder / "ready"
+    def _parts(self, at: int, mode: int) -> str:
+        place = self.folder / f"parts-{mode}-{at}"
+        shutil.copytree(self._prepared(parts_scenario.prepare), place)
+        said = self._run("tests.faults.parts_scenario:run", [str(place), at, mode])
+        parts_scenario.verify(place, said)
+        shutil.rmtree(place)
+        return said
+
+    def _prepared(self, prepare: Callable[[Path], None] = store_scenario.prepare) -> Path:
+        """A folder with what every strike begins with, made once."""
+        ready = self.folder / prepare.__module__
         if not ready.exists():
             ready.mkdir()
-            store_scenario.prepare(ready)
+            prepare(ready)
         return ready
 
     def _device(self, at: int, mode: int) -> str:

@@ -17,7 +17,7 @@ IN_ROWS: Mapping[str, Sequence[str]] = {
     ),
     "compare": ("--by", "--period", "--from", "--to", "--distinct-ids", "--skip-invalid"),
     "combine": ("--weights", "--from", "--to", "--distinct-ids", "--skip-invalid"),
-    "trend": ("--from", "--to", "--distinct-ids", "--skip-invalid"),
+    "trend": ("--by", "--from", "--to", "--distinct-ids", "--skip-invalid"),
     "regress": ("--from", "--to", "--skip-invalid"),
     "simulate": ("--method",),
     "export": ("--store", "--digest"),

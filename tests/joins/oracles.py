@@ -134,6 +134,27 @@ def followed(crowd: Crowd) -> Plain:
     return rumor.trend(question.mechanism, days, **options_of(KINDS[question.kind])).to_dict(View())
 
 
+def followed_by_group(crowd: Crowd, column: str) -> Plain:
+    """The trend of each group that has three days, but for what is adjusted among all of them."""
+    groups = {str(name): some for name, some in sorted(crowd.by(column).items())}
+    found = {name: followed(some) for name, some in groups.items() if len(some.by("day")) > 2}
+    changes = {
+        name: [{k: v for k, v in one.items() if k != "adjusted"} for one in trend["changes"]]
+        for name, trend in found.items()
+    }
+    return {
+        "reports": sum(trend["reports"] for trend in found.values()),
+        "by": column,
+        "strata": [
+            {"stratum": name, "periods": found[name]["periods"], "changes": changes[name]}
+            for name in found
+        ],
+        "estimates": [
+            {"stratum": name, **row} for name, trend in found.items() for row in trend["estimates"]
+        ],
+    }
+
+
 FORMULA = "asked ~ country"
 
 
@@ -171,6 +192,8 @@ def expected(look: Look, sources: Sources) -> Plain:
             return weighed(pair, weights_for(list(pair)))
         case "combine", _:
             return combined(pair)
+        case "trend", "groups":
+            return followed_by_group(whole, sources.whole.column)
         case "trend", _:
             return followed(whole)
         case "regress", _:

@@ -28,7 +28,7 @@ _LACKING = {
     "estimate": ("periods",),
     "compare": ("weights", "methods"),
     "combine": ("groups", "periods", "methods"),
-    "trend": ("groups", "weights", "periods", "methods"),
+    "trend": ("weights", "periods", "methods"),
     "regress": ("groups", "weights", "periods", "methods", "repeated"),
     "merge": ("periods", "methods"),
     "export": tuple(_OPTIONS),
@@ -114,6 +114,13 @@ REFUSALS: Sequence[Refusal] = (
         r"\(none\); got 'asked ~ country'",
         ["regress"],
         (),
+        STORES,
+    ),
+    # Nor have its reports other groups than days here, which are the periods of a trend.
+    Refusal(
+        r"groups of a trend must be of public columns, since --every says its periods; got 'day'",
+        ["trend"],
+        ["groups"],
         STORES,
     ),
     Refusal(

@@ -33,6 +33,14 @@ def test_every_write_of_a_device(ready: Striker) -> None:
     _say("device", total)
 
 
+def test_every_write_of_a_folder_of_parts(ready: Striker) -> None:
+    total = ready.parts_calls()
+    for mode in MODES:
+        for at in range(1, total + 1):
+            ready.strike_parts(at, mode)
+    _say("folder of parts", total)
+
+
 def _say(what: str, total: int) -> None:
     faults = total * len(MODES)
     done(

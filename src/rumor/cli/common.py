@@ -8,6 +8,7 @@ import math
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -113,19 +114,20 @@ def noted_progress(doing: str) -> Iterator[Callable[[int, int | None, str], None
     columns = (TextColumn("{task.description}"), BarColumn(), amount, TimeLeft())
     with Progress(*columns, console=Console(file=unguarded(sys.stderr)), transient=True) as bars:
         task = bars.add_task(doing, total=None, amount="")
+        start = time.monotonic()
         yield lambda done, total, note: bars.update(
             task,
             completed=done,
             total=total,
             description=f"{doing} {note}".strip(),
-            amount=amount_done(done, total),
+            amount=amount_done(done, total, time.monotonic() - start),
         )
 
 
-def amount_done(done: int, total: int | None) -> str:
-    """Return how much is done, in words: with the share where the total is known."""
+def amount_done(done: int, total: int | None, seconds: float) -> str:
+    """Return how much is done after so many `seconds`: the share of a known total, or the rate."""
     if not total:
-        return f"{done:,}"
+        return f"{done:,} ({done / seconds:,.0f} per second)" if seconds else f"{done:,}"
     return f"{done:,} of {total:,} ({min(done / total, 1):.0%})"
 
 

@@ -16,7 +16,14 @@ from typing import IO, Any
 from rumor.core.plain_text import folded, limited_width, visible
 
 # What tables draw, for a terminal whose encoding lacks it.
-_PLAINLY = str.maketrans({**dict.fromkeys("█▉▊▋▌", "#"), **dict.fromkeys("▍▎▏"), "…": "..."})
+_PLAINLY = str.maketrans(
+    {
+        **dict.fromkeys("█▉▊▋▌", "#"),
+        **dict.fromkeys("▍▎▏"),
+        **dict(zip("▁▂▃▄▅▆▇", "_.:-=+*", strict=True)),
+        "…": "...",
+    }
+)
 
 
 class GuardedStream:

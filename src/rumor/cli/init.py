@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rumor.cli.common import check_new_collection, print_json
 from rumor.cli.options import AsJson, argument, opt, opt_count, option
 from rumor.core.errors import InputError
+from rumor.core.exact import PLANNED
+from rumor.core.plain_text import one_line
+
+if TYPE_CHECKING:
+    from rumor.contract.table_columns import GroupColumn
 
 File = Annotated[str, argument("FILE", "Where the collection is written (.toml); a new file.")]
 From = Annotated[
@@ -49,7 +54,8 @@ def init(
 
     Or from the columns of a table. Nothing is sent anywhere, and no answer of the table is kept:
     its column names, short lists of labels and round ends of numbers are, and you are asked to
-    check that they may be public.
+    check that they may be public. Columns such as countries become groups, which are sent in the
+    clear for estimates by group.
 
     Columns that are no answers (ids, times, weights, free text) are left out, each with the
     reason; --only asks for them anyhow. The last lines say what all questions together cost a
@@ -71,13 +77,16 @@ def init(
         raise InputError("--only names columns of a table (--from TABLE); got it alone")
     skipped: dict[str, str] = {}
     notes: dict[str, str] = {}
+    groups: Mapping[str, GroupColumn] = {}
+    smallest = None
     if table is not None:
         epsilon = 1.0 if said.epsilon is None else said.epsilon
-        found = draft_questions(table, epsilon, said.only or ())
-        skipped, notes = found.skipped, found.notes
+        people, person = said.users or PLANNED, said.contact or "privacy@example.org"
+        found = draft_questions(table, epsilon, said.only or (), people)
+        skipped, notes, groups, smallest = found.skipped, found.notes, found.groups, found.smallest
         title = said.name or Path(table).stem.replace("_", " ").capitalize()
-        people, person = said.users or 10_000, said.contact or "privacy@example.org"
-        made = Draft(title, person, people, found.questions, PUBLIC, found.groups)
+        lists = {group.name: list(group.values) for group in groups.values()}
+        made = Draft(title, person, people, found.questions, PUBLIC, lists)
     else:
         made = _interviewed(said)
     if said.reports is not None:
@@ -87,6 +96,7 @@ def init(
     write_whole(file, made.text.encode())
     total = collection_loss(collection).epsilon
     errors = expected_errors(collection, made.users)
+    few = 0 if smallest is None else round(smallest.share * made.users)
     if as_json:
         print_json(
             {
@@ -99,6 +109,14 @@ def init(
                 "skipped": skipped,
                 "notes": notes,
                 "groups": made.groups,
+                "smallest_group": None
+                if smallest is None
+                else {
+                    "column": smallest.name,
+                    "group": smallest.smallest,
+                    "users": few,
+                    "expected_errors": expected_errors(collection, few),
+                },
             }
         )
         return
@@ -109,13 +127,19 @@ def init(
         print(f"  {name} is left out: it {reason}")
     for name, note in notes.items():
         print(f"  {name}: {note}")
-    if made.groups:
-        print(f"  groups: {', '.join(made.groups)} (proposed in a comment of the file)")
     often = "" if said.reports in (None, 1) else f", each {said.reports:,} times,"
     print(f"a respondent who answers {_all_of(count)}{often} spends epsilon {total:.4g}")
     if errors:
         each = ", ".join(f"{id} {error}" for id, error in errors.items())
         print(f"standard error with {made.users:,} respondents, as rumor plan says: {each}")
+    for name, group in groups.items():
+        values = ", ".join(map(one_line, group.values))
+        there = "" if name == group.name else f"; rumor privatize --column {group.name}={name}"
+        print(f"{name} is sent in the clear with every report, as a group: {values}{there}")
+    if errors and smallest is not None:
+        each = ", ".join(f"{id} {one}" for id, one in expected_errors(collection, few).items())
+        where = f"{smallest.name} {one_line(smallest.smallest)}"
+        print(f"in the smallest group ({where}, about {few:,} respondents): {each}")
 
 
 def _all_of(count: int) -> str:

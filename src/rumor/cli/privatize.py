@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from rumor.cli.common import keep_inputs, past_day, print_json, progress, warn
+from rumor.cli.common import keep_inputs, noted_progress, past_day, print_json, warn
 from rumor.cli.options import (
     AsJson,
     CollectionFile,
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     import datetime
 
     from rumor.contract.collection import Question
-    from rumor.contract.person_ledger import PersonLedger
     from rumor.contract.person_rows import People, PersonRule
     from rumor.core.answer_table import AnswerTable
     from rumor.core.day_columns import DayColumn
@@ -134,6 +132,12 @@ class ReportOptions:
         "The answers were randomised with dice or cards (mechanism paper): write them as they are.",
         default=False,
     )
+    resume: bool = opt(
+        "--resume",
+        "Go on with a folder of parts that a run with the same options was writing when it was "
+        "stopped.",
+        default=False,
+    )
 
     def when(self) -> datetime.date | DayColumn | None:
         """Return the day of all reports, or the column that has the day of each."""
@@ -151,7 +155,13 @@ class ReportOptions:
 def privatize(
     collection: CollectionFile,
     table: Answers,
-    out: Annotated[str, option("--out -o FILE", "The reports file to write.")],
+    out: Annotated[
+        str,
+        option(
+            "--out -o FILE",
+            "The reports file to write (.parquet), or a folder of parts (reports/).",
+        ),
+    ],
     question: Questions = None,
     column: Column = None,
     *,
@@ -167,6 +177,8 @@ def privatize(
     groups of the collection, where "other" stands for whatever their lists lack.
     The file is written whole or not at all, and none is written over without --replace:
     a second run makes further reports of the same people, which cost them epsilon again.
+    A large table may become a folder (--out reports/) of parts of some million reports, each
+    written whole or not at all; --resume goes on after a run that was stopped.
 
     Every row is another person, unless --person names the column that says whose it is: then one
     row of each person becomes a report, or as many as --cap allows, and a ledger keeps what each
@@ -174,9 +186,10 @@ def privatize(
 
     A row without an answer is an error that names it, unless --missing says what it becomes.
 
-    Of several questions FILE-QUESTION.parquet is written for each. Where a collection asks each
-    person some of its questions (ask), these are drawn for every row, for all questions at once:
-    only its own rows are in a question's file, and the cells of the others may be empty.
+    Of several questions FILE-QUESTION.parquet or FOLDER/QUESTION is written for each. Where a
+    collection asks each person some of its questions (ask), these are drawn for every row, for
+    all questions at once: only its own rows are in a question's file, and the cells of the others
+    may be empty.
 
     \b
     Example:
@@ -187,78 +200,48 @@ def privatize(
       psql -c "COPY answers TO STDOUT CSV HEADER" | rumor privatize c.toml - -o reports.parquet
     """
     from rumor.contract.collection import Collection
-    from rumor.contract.person_ledger import PersonLedger
-    from rumor.contract.person_rows import People
-    from rumor.contract.privatize import check_day, group_sizes, privatize_questions
-    from rumor.core.day_columns import DayColumn
+    from rumor.contract.privatize import group_sizes
+    from rumor.contract.table_reports import chosen_questions
+    from rumor.contract.table_reports import privatize as privatize_file
     from rumor.core.randomness import Seeded
     from rumor.kinds import KINDS
 
-    keep_inputs(collection, table, out=out)
-    if Path(out).suffix != ".parquet":
-        raise InputError(f"--out must be a .parquet file; got {out!r}")
+    keep_inputs(collection, table, out=out, ledger=persons.ledger)
     contract = Collection.load(collection)
-    some = contract.ask is not None and contract.ask.questions is not None
-    if some and question:
-        raise InputError(
-            "who is asked which questions is drawn for all of them at once; leave --question out"
-        )
-    asked = [contract.question(id) for id in dict.fromkeys(question or ())] or contract.questions
-    several = some or len(asked) > 1
+    asked = chosen_questions(contract, question)
     named_groups = () if contract.groups is None else contract.groups.names
     columns, groups, parts = _columns(column or (), asked, named_groups)
-    outs = {q.id: _named(out, q.id) if several else out for q in asked}
-    for path in outs.values():
-        keep_inputs(collection, table, out=path)
-        if Path(path).exists() and not written.replace:
-            raise InputError(
-                f"--out must be a new file, since a second run makes other reports of the same "
-                f"people, each as telling as the first; {path!r} exists (--replace writes over it)"
-            )
-    for q in asked:
-        try:
-            KINDS[q.kind].check_missing(q.mechanism, reading.missing)
-        except InputError as problem:
-            whose = f"question {q.id!r}: " if len(asked) > 1 else ""
-            raise InputError(f"{whose}{problem}") from None
     rule, when = persons.rule(), written.when()
     source = reading.open(table).with_names(parts)
-    read = [str(file.path) for file in source.files]
-    for path in outs.values():
-        keep_inputs(*read, out=path)
-    if not isinstance(when, DayColumn):
-        check_day(contract.ask, when)
-    people = None if rule is None else People.of(source, rule, when)
-    ledger = None
-    if people is not None and written.seed is None:
-        place = persons.ledger or str(Path(out).with_name(f"{contract.series}.people"))
-        keep_inputs(collection, *read, *outs.values(), ledger=place)
-        ledger = PersonLedger.open(place, contract.series)
-        ledger.read(people)
     if written.seed is not None:
         warn(
             f"--seed {written.seed} makes the noise repeatable: whoever knows the seed can undo "
             f"it. These reports are NOT private; never make real people's reports this way."
         )
-    total = source.expected_rows() if people is None else None
-    if total is not None:
-        total *= len(asked) if contract.ask is None else (contract.ask.questions or len(asked))
-    with progress("privatizing") as update, _saying_what_is_there(written.replace, ledger):
-        made = privatize_questions(
-            contract,
-            source,
-            outs,
-            columns=columns,
-            groups=groups,
-            keep=written.keep or (),
-            weight=written.weight_column,
-            day=when,
-            people=people,
-            ledger=ledger,
-            randomised=written.randomised,
-            random=None if written.seed is None else Seeded(written.seed),
-            on_progress=lambda done: update(done, total),
-        )
+    try:
+        with noted_progress("privatizing") as update:
+            made = privatize_file(
+                contract,
+                source,
+                out,
+                question=question,
+                columns=columns,
+                groups=groups,
+                keep=written.keep or (),
+                weight=written.weight_column,
+                day=when,
+                person=rule,
+                ledger=persons.ledger,
+                replace=written.replace,
+                resume=written.resume,
+                randomised=written.randomised,
+                random=None if written.seed is None else Seeded(written.seed),
+                on_progress=update,
+            )
+    except KeyboardInterrupt as stopped:
+        print(f"rumor: stopped: {stopped}", file=sys.stderr)
+        raise
+    people = made.people
     for q in asked:
         named = columns.get(q.id) or q.column or q.id
         if (advice := KINDS[q.kind].table_advice(q.mechanism, source, named)) is not None:
@@ -275,9 +258,9 @@ def privatize(
             )
     facts = [
         {
-            "reports": made[q.id].reports,
-            "missing": made[q.id].missing.affected_rows,
-            "out": outs[q.id],
+            "reports": made.questions[q.id].reports,
+            "missing": made.questions[q.id].missing.affected_rows,
+            "out": str(made.files[q.id]),
             "collection": contract.digest,
             "question": q.id,
             "epsilon": q.epsilon,
@@ -289,34 +272,24 @@ def privatize(
     if people is None:
         _warn_of_repeated_people(source, [*columns.values(), *(q.column or q.id for q in asked)])
     if as_json:
-        whole = {"questions": facts} if several else facts[0]
-        print_json(whole if people is None else {**whole, "people": _people_facts(people, ledger)})
+        whole = {"questions": facts} if len(made.files) > 1 else facts[0]
+        print_json(
+            whole if people is None else {**whole, "people": _people_facts(people, made.ledger)}
+        )
         return
     for q in asked:
-        width, one = q.mechanism.width, made[q.id]
+        width, one = q.mechanism.width, made.questions[q.id]
         print(
             f"{one.reports:,} reports of {width:,} byte{'' if width == 1 else 's'} each to "
-            f"{outs[q.id]!r} (question {q.id!r}, epsilon {q.epsilon:.4g} each)"
+            f"{str(made.files[q.id])!r} (question {q.id!r}, epsilon {q.epsilon:.4g} each)"
         )
         if (said := one.missing.sentence()) is not None:
             print(f"  {said}")
     if people is not None:
-        print(_people_sentences(people, ledger))
+        print(_people_sentences(people, made.ledger))
 
 
-@contextmanager
-def _saying_what_is_there(is_over: bool, ledger: PersonLedger | None) -> Iterator[None]:
-    """Say what a run leaves behind that is interrupted."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        left = "files that were there are as they were" if is_over else "no reports were written"
-        charged = "" if ledger is None else ", and nobody is charged in the ledger"
-        print(f"rumor: stopped: {left}{charged}", file=sys.stderr)
-        raise
-
-
-def _people_facts(people: People, ledger: PersonLedger | None) -> dict[str, object]:
+def _people_facts(people: People, ledger: Path | None) -> dict[str, object]:
     return {
         "people": len(people),
         "rows": people.rows,
@@ -326,11 +299,11 @@ def _people_facts(people: People, ledger: PersonLedger | None) -> dict[str, obje
         "epsilon_most": people.epsilon,
         "epsilon_series": people.epsilon_series,
         "left_out": people.barred,
-        "ledger": None if ledger is None else str(ledger.path),
+        "ledger": None if ledger is None else str(ledger),
     }
 
 
-def _people_sentences(people: People, ledger: PersonLedger | None) -> str:
+def _people_sentences(people: People, ledger: Path | None) -> str:
     """Return what became of the rows of people, and what it costs them."""
     lines = [
         f"{_count(people.rows, 'row', 'rows')} of {_count(len(people), 'person', 'people')}: "
@@ -340,7 +313,7 @@ def _people_sentences(people: People, ledger: PersonLedger | None) -> str:
             "; no ledger is kept of simulated reports"
             if ledger is None
             else f" and {people.epsilon_series:.4g} with earlier files of the series "
-            f"(ledger {str(ledger.path)!r})"
+            f"(ledger {str(ledger)!r})"
         ),
     ]
     for id, count in people.barred.items():
@@ -407,9 +380,3 @@ def _part_names(asked: Sequence[Question]) -> set[str]:
 
     ids = {question.id for question in asked}
     return {name for q in asked for name in KINDS[q.kind].columns(q.id, q.mechanism)} - ids
-
-
-def _named(out: str, id: str) -> str:
-    """Return the path of the reports file of question `id`, one of several questions."""
-    path = Path(out)
-    return str(path.with_name(f"{path.stem}-{id}{path.suffix}"))

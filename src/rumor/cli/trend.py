@@ -20,6 +20,7 @@ from rumor.core.errors import InputError
 from rumor.core.exact import CONFIDENCE
 
 if TYPE_CHECKING:
+    from rumor.analysis.trend.grouped import GroupedTrends
     from rumor.analysis.trend.result import Trend
     from rumor.analysis.trend.watch import Watch
 
@@ -27,6 +28,13 @@ Reports = Annotated[str, argument("REPORTS", "A reports file (.parquet), or a fo
 Every = Annotated[
     str | None,
     option("--every day|week", "The length of a period (default: day; week with --watch)."),
+]
+By = Annotated[
+    str | None,
+    option(
+        "--by COLUMN",
+        "A trend for each group of this public column, or of several (country,version).",
+    ),
 ]
 
 
@@ -60,6 +68,7 @@ def trend(
     reports: Reports,
     question: QuestionId = None,
     every: Every = None,
+    by: By = None,
     level: Level = CONFIDENCE,
     top: Top = None,
     *,
@@ -73,25 +82,31 @@ def trend(
     The smoothness is learned from the data. The largest change of each value is tested, with a
     p-value that is adjusted for searching every day and valid for one look. With --watch, run the
     command as often as you like: alarms say which values changed, since when and how much.
+    With --by there is a trend for each group, and a small chart for each with the same axes.
 
     \b
     Example:
       rumor trend examples/browser.toml reports/ --every week --plot trend.html
+      rumor trend examples/browser.toml reports/ --by country --plot countries.png
       rumor trend examples/browser.toml reports/ --watch --horizon 26
     """
     from rumor.analysis.compare.method import ReportSelection
-    from rumor.analysis.trend.method import follow_reports
+    from rumor.analysis.trend.method import follow_groups, follow_reports
     from rumor.analysis.trend.watching import watch_reports
     from rumor.results.view import View
 
     view = View(level, rows=top)
     written.check(collection, reports)
     promise: dict[str, Any] = watch.given()
+    if watch.watch and by is not None:
+        raise InputError(f"--watch follows all reports together; got --by {by} beside it")
     with counted.counting() as counting:
         stored = ReportSelection(collection, reports, question, different_people, counting)
-        found: Trend | Watch
+        found: Trend | GroupedTrends | Watch
         if watch.watch:
             found = watch_reports(stored, every or "week", **promise)
+        elif by is not None:
+            found = follow_groups(stored, by, every or "day")
         else:
             found = follow_reports(stored, every or "day")
     written.deliver(found, view, title=found.heading)

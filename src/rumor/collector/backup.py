@@ -60,7 +60,8 @@ from rumor.contract.report_file import (
     report_bytes,
     write_reports,
 )
-from rumor.core.errors import InputError
+from rumor.core.checks import checked_size
+from rumor.core.errors import InputError, format_value
 from rumor.core.exact import PLANNED
 from rumor.core.files import OWNER_ONLY, PathLike, sync_folder, write_whole
 from rumor.core.reports import Reports
@@ -69,6 +70,7 @@ from rumor.mechanisms.summary import Summary
 _VERSION = 1
 _ROWS = 50_000
 _DAY_BYTES = 4
+_MAX_USERS = 10**18
 
 
 @dataclass(frozen=True)
@@ -218,6 +220,12 @@ def import_collection(store: Store, folder: PathLike) -> ExportResult:
             f"an import needs a folder that rumor export wrote (version {_VERSION}); "
             f"{str(folder)!r} is not one"
         )
+    is_open, users = state.get("open", True), state.get("users", PLANNED)
+    if not isinstance(is_open, bool):
+        raise InputError(
+            f"{source / 'state.json'}: open must be true or false; got {format_value(is_open)}"
+        )
+    checked_size(f"{source / 'state.json'}: users", users, 1, _MAX_USERS)
     collection = Collection.load(source / "contract.json")
     found = {
         stored_name(question.id, stratum): _QuestionFolder.read(
@@ -227,7 +235,6 @@ def import_collection(store: Store, folder: PathLike) -> ExportResult:
         for stratum in strata_of(collection)
     }
     contents = {name: each.contents() for name, each in found.items()}
-    is_open, users = bool(state.get("open", True)), int(state.get("users", PLANNED))
     store.restore(collection, contents, open=is_open, users=users)
     return ExportResult(
         collection,
@@ -257,7 +264,10 @@ class _QuestionFolder:
                 raise InputError(
                     f"{path}: the summary must be of this collection; it is of another"
                 )
-            days[datetime.date.fromisoformat(path.stem)] = summary
+            try:
+                days[datetime.date.fromisoformat(path.stem)] = summary
+            except ValueError:
+                raise InputError(f"{path}: a summary must be called by its first day") from None
         # The files hold all strata: they are read with the first.
         place = folder / f"question={question.id}"
         paths = [] if stratum else sorted(place.glob("day=*/*.parquet"))

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rumor.contract.collection import Collection
-from rumor.contract.table_columns import read_column
+from rumor.contract.groups import MAX_STRATA
+from rumor.contract.table_columns import GroupColumn, read_column
 from rumor.core.answer_table import AnswerTable
 from rumor.core.checks import slug
 from rumor.core.errors import InputError
+from rumor.core.exact import PLANNED
 from rumor.core.files import PathLike
 from rumor.core.plain_text import toml_text
 from rumor.kinds import KINDS
@@ -22,8 +25,8 @@ PUBLIC = (
     "# what everybody may know without that table, and add the answers that nobody gave there.\n"
 )
 _GROUPS = (
-    "# Columns that could be groups instead of questions: sent in the clear with every report,\n"
-    "# for estimates by group. Take out the mark of the next line, and their questions below.\n"
+    "# Sent in the clear with every report, for estimates by group: whoever sees a report knows\n"
+    "# the groups of its person. Take out whatever should not be known.\n"
 )
 
 
@@ -37,13 +40,13 @@ class Draft:
     questions: Sequence[Spec]
     note: str = ""
     groups: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Columns that could be public groups, which the file proposes in a comment."""
+    """The public groups of each column."""
 
     @property
     def text(self) -> str:
         """The TOML file of the draft."""
         head: Spec = {"name": self.name, "series": slug(self.name), "contact": self.contact}
-        proposed = "" if not self.groups else f"{_GROUPS}# groups = {toml_text(self.groups)}\n"
+        proposed = "" if not self.groups else f"{_GROUPS}groups = {toml_text(self.groups)}\n"
         blocks = [f"{self.note}{_lines({**head, 'users': self.users})}{proposed}"]
         blocks += [f"[[questions]]\n{_lines(question)}" for question in self.questions]
         return "\n".join(blocks)
@@ -66,13 +69,23 @@ class TableDraft:
     """The reason why a column is not asked for, by its name."""
     notes: dict[str, str]
     """What is to be said about a column that is asked for, by its name."""
-    groups: dict[str, list[str]]
+    groups: dict[str, GroupColumn]
+    """Columns that are public groups instead of questions, by their names in the table."""
+
+    @property
+    def smallest(self) -> GroupColumn | None:
+        """The column that has the smallest group, if there are groups."""
+        return min(self.groups.values(), key=lambda group: group.share, default=None)
 
 
-def draft_questions(path: PathLike, epsilon: float, only: Sequence[str] = ()) -> TableDraft:
+def draft_questions(
+    path: PathLike, epsilon: float, only: Sequence[str] = (), users: int = PLANNED
+) -> TableDraft:
     """Return a question for each column of the table at `path` that holds answers.
 
-    Each has a kind that fits its cells. With `only`, these columns are asked for and no others.
+    Each has a kind that fits its cells. Columns such as countries are groups instead, as far as
+    there will be enough of `users` respondents in them. With `only`, these columns are asked for
+    and no others.
     """
     table = AnswerTable.open(path)
     for name in only:
@@ -88,11 +101,15 @@ def draft_questions(path: PathLike, epsilon: float, only: Sequence[str] = ()) ->
         if not only and (reason := column.reason_to_skip()) is not None:
             found.skipped[name] = reason
             continue
+        group = None if only else column.as_group(users)
+        if group is not None and _fits(group, found.groups.values()):
+            found.groups[name] = group
+            continue
         made.append({"id": slug(name), "text": name, **column.guess_kind(), "epsilon": epsilon})
         if (note := column.note()) is not None:
             found.notes[name] = note
-        if (group := column.as_group()) is not None:
-            found.groups[group[0]] = group[1]
+    if not made and found.groups:
+        return draft_questions(path, epsilon, list(found.groups), users)
     if not made:
         few = "; ".join(f"{name}: {reason}" for name, reason in list(found.skipped.items())[:3])
         raise InputError(
@@ -109,6 +126,12 @@ def draft_questions(path: PathLike, epsilon: float, only: Sequence[str] = ()) ->
         for question in made
     )
     return found
+
+
+def _fits(group: GroupColumn, others: Iterable[GroupColumn]) -> bool:
+    """Return whether a contract can have `group` with `others`: one name each, few combinations."""
+    sizes = [len(one.values) for one in (group, *others)]
+    return group.name not in {one.name for one in others} and math.prod(sizes) <= MAX_STRATA
 
 
 def expected_errors(collection: Collection, users: int) -> dict[str, str]:

@@ -32,7 +32,8 @@ OTHER = "other"
 LEAST_SHOWN = 100
 """The fewest reports of a group that the dashboard estimates from."""
 
-_MAX_STRATA = 1_000
+MAX_STRATA = 1_000
+"""The most combinations of groups of one contract."""
 _MAX_LETTERS = 200
 _NAME = re.compile("[a-z][a-z0-9_]{0,63}")
 # Columns of every reports file.
@@ -169,9 +170,9 @@ def checked_groups(
         _check_name(name, answered)
         columns.append((name, _checked_list(name, given[name])))
     groups = Groups(tuple(columns))
-    if groups.strata > _MAX_STRATA:
+    if groups.strata > MAX_STRATA:
         raise InputError(
-            f"groups must have at most {_MAX_STRATA:,} combinations; got {groups.strata:,}"
+            f"groups must have at most {MAX_STRATA:,} combinations; got {groups.strata:,}"
         )
     _check_combination(questions, admission, relay)
     return groups

@@ -6,16 +6,16 @@ loss of one. People are named by a keyed hash (BLAKE2b, 16 bytes), so that the f
 says nothing about who they are; the key is a secret file of its own.
 
 The most that a run may spend is written before its reports are, and what it did spend when they
-are there: whatever stops a run in between, the ledger never says too little.
+are there: whatever stops a run in between, the ledger never says too little. A run that can be
+resumed has an id, under which its charge stays open until it is settled.
 """
 
 from __future__ import annotations
 
 import hashlib
-import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
@@ -27,10 +27,10 @@ from numpy.typing import NDArray
 
 from rumor.contract.person_rows import Counts, People, QuestionCosts
 from rumor.core.errors import InputError
-from rumor.core.files import OWNER_ONLY, PathLike, whole_file, write_whole
+from rumor.core.files import OWNER_ONLY, PathLike, held_alone, whole_file, write_whole
 from rumor.core.secret import open_secret
 
-_VERSION, _SERIES = b"rumor.people", b"rumor.series"
+_VERSION, _SERIES, _OPEN = b"rumor.people", b"rumor.series", b"rumor.open"
 _HASH_BYTES = 16
 _PERSON = "person"
 _ASSIGN = b"assignment"
@@ -99,12 +99,7 @@ class PersonLedger:
         """
         hashes = self.hash_names(people)
         with self._alone():
-            now, read = self._before(hashes), people.before
-            if any(np.any(now.get(key, 0) != read.get(key, 0)) for key in {*now, *read}):
-                raise InputError(
-                    f"{self.path}: another run charged some of these people while the table was "
-                    f"read; run again"
-                )
+            self._check_unchanged(hashes, people)
             before = self.path.read_bytes() if self.path.exists() else None
             self._add(hashes, most)
             charged = self.path.read_bytes()
@@ -124,18 +119,55 @@ class PersonLedger:
         with self._alone():
             self._add(hashes, made)
 
+    def _check_unchanged(self, hashes: pa.Array, people: People) -> None:
+        now, read = self._before(hashes), people.before
+        if any(np.any(now.get(key, 0) != read.get(key, 0)) for key in {*now, *read}):
+            raise InputError(
+                f"{self.path}: another run charged some of these people while the table was read; "
+                f"run again"
+            )
+
+    def is_open(self, run: str) -> bool:
+        """Return whether the charge of the run with this id is open."""
+        return run in _open_runs(self._table())
+
+    def charge(self, people: People, most: Counts, run: str, *, again: bool = False) -> None:
+        """Charge `most` for a `run`, whose charge stays open until `settle`.
+
+        `again` says that the run was charged in a ledger that is lost.
+        """
+        hashes = self.hash_names(people)
+        with self._alone():
+            if not again:
+                self._check_unchanged(hashes, people)
+            self._add(hashes, most, opened=run)
+
+    def settle(self, people: People, most: Counts, made: Counts, run: str) -> None:
+        """Put what `people` made in the place of `most`, if the charge of the `run` is open."""
+        rest = {key: made.get(key, 0) - counts for key, counts in most.items()}
+        hashes = self.hash_names(people)
+        with self._alone():
+            if self.is_open(run):
+                self._add(hashes, rest, settled=run)
+
+    def at(self, place: Path) -> PersonLedger:
+        """Return the ledger at another `place` that names people by the same key."""
+        return replace(self, path=place)
+
+    def copy_before(self, people: People, place: Path) -> None:
+        """Write what `people` made before to a ledger at `place`, which is replaced."""
+        place.unlink(missing_ok=True)
+        self.at(place)._add(self.hash_names(people), people.before)
+
     @contextmanager
     def _alone(self) -> Iterator[None]:
         """Keep every other process from charging while the block lasts, or until this one ends."""
         lock = self.path.with_name(f"{self.path.name}.lock")
-        with closing(sqlite3.connect(lock, timeout=_PATIENCE_S, isolation_level=None)) as database:
-            lock.chmod(OWNER_ONLY)
-            try:
-                database.execute("BEGIN EXCLUSIVE")
-            except sqlite3.OperationalError:
-                raise InputError(f"{self.path}: another run keeps charging it; run again") from None
-            yield
-            database.execute("ROLLBACK")
+        try:
+            with held_alone(lock, _PATIENCE_S):
+                yield
+        except BlockingIOError:
+            raise InputError(f"{self.path}: another run keeps charging it; run again") from None
 
     def _table(self) -> pa.Table | None:
         """Return the ledger as a table; None where there is none yet."""
@@ -160,9 +192,20 @@ class PersonLedger:
             )
         return table
 
-    def _add(self, hashes: pa.Array, made: Counts) -> None:
-        """Write the ledger with the reports `made` by the people of `hashes` added to it."""
+    def _add(
+        self,
+        hashes: pa.Array,
+        made: Counts,
+        *,
+        opened: str | None = None,
+        settled: str | None = None,
+    ) -> None:
+        """Write the ledger with the reports `made` by the people of `hashes` added to it.
+
+        The charge of the run `opened` is open from now on, and that of `settled` no more.
+        """
         table = self._table()
+        runs = (_open_runs(table) | {opened}) - {settled, None}
         names = hashes if table is None else _joined(table.column(_PERSON), hashes)
         known = 0 if table is None else len(table)
         columns: dict[str, NDArray[np.int64]] = {}
@@ -175,7 +218,10 @@ class PersonLedger:
             whole = columns.setdefault(_write_costs(key), np.zeros(len(names), dtype=np.int64))
             whole[rows] += counts
         saved = pa.table({_PERSON: names, **columns})
-        saved = saved.replace_schema_metadata({_VERSION: b"1", _SERIES: self.series.encode()})
+        metadata = {_VERSION: b"1", _SERIES: self.series.encode()}
+        if runs:
+            metadata[_OPEN] = " ".join(sorted(map(str, runs))).encode()
+        saved = saved.replace_schema_metadata(metadata)
         with whole_file(self.path, OWNER_ONLY) as aside:
             pq.write_table(saved, aside)
 
@@ -186,6 +232,12 @@ def _keyed(key: bytes, name: bytes, question: bytes | None = None) -> bytes:
     if question is not None:
         made.update(b"\x00" + question)
     return made.digest()
+
+
+def _open_runs(table: pa.Table | None) -> set[str | None]:
+    """Return the ids of the runs whose charges are open."""
+    metadata = {} if table is None else table.schema.metadata or {}
+    return set(metadata.get(_OPEN, b"").decode().split())
 
 
 def _joined(known: pa.ChunkedArray, hashes: pa.Array) -> pa.Array:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -131,6 +131,7 @@ class People:
         table: AnswerTable,
         rule: PersonRule,
         day: datetime.date | DayColumn | None = None,
+        on_progress: Callable[[int], None] | None = None,
     ) -> People:
         """Read whose the rows of `table` are; `day` is the column of their days, if there is."""
         days = day.read(table) if isinstance(day, DayColumn) and rule.every is not None else None
@@ -145,6 +146,8 @@ class People:
             with table.locate_errors(rule.column, before):
                 texts.append(_as_texts(column))
             before += len(batch)
+            if on_progress is not None:
+                on_progress(before)
         whole = pa.chunked_array(texts, pa.string()).combine_chunks().dictionary_encode()
         if isinstance(whole, pa.ChunkedArray):
             whole = whole.combine_chunks()

@@ -12,33 +12,30 @@ make two reports of everybody, as they do without a sampling design.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rumor.contract.collection import Collection, Question
-from rumor.contract.groups import OTHER, known_group
 from rumor.contract.person_ledger import PersonLedger
 from rumor.contract.person_rows import People, count_reports
-from rumor.contract.person_weights import rounded_weights, weight_names
+from rumor.contract.person_weights import weight_names
 from rumor.contract.report_file import write_reports
-from rumor.contract.sampling import SamplingDesign
+from rumor.contract.report_parts import PartsFolder
+from rumor.contract.table_question import TableQuestion, check_randomised
 from rumor.core.answer_table import AnswerTable, FilteredTable, MissingAnswerRule
-from rumor.core.columns import normalized_name
 from rumor.core.day_columns import DayColumn
 from rumor.core.errors import InputError
 from rumor.core.files import PathLike
 from rumor.core.randomness import RandomSource, Stream, System
 from rumor.kinds import KINDS
-
-_CLOCKS_AHEAD = datetime.timedelta(hours=14)  # the clocks furthest ahead of UTC
 
 
 def privatize_table(
@@ -68,135 +65,30 @@ def privatize_table(
 
     Answers to a design on paper are `randomised` already: they are written down as they are.
     """
-    _check_randomised(question, randomised, random)
+    check_randomised(question, randomised, random)
     if table.has_all_rows and collection.ask is not None and collection.ask.questions is not None:
         raise InputError(
             f"{collection.name!r} assigns each respondent some of its questions, so all must be "
             f"privatized at once (privatize_questions); got question {question.id!r} alone"
         )
-    kind = KINDS[question.kind]
-    column = question.column if column is None else column
-    answers = kind.answer_column(question.id, column, table)
-    keep = list(dict.fromkeys(keep))
-    sources = _group_columns(collection, groups)
-    _check_kept(keep, sources, weight)
-    weights = [] if weight is None else [weight]
-    for name in (*keep, *weights, *sources.values()):
-        table.require(name)
-    days = [day.column] if isinstance(day, DayColumn) else []
-    for name in days:
-        table.require(name)
-    public = list(dict.fromkeys([*keep, *weights, *sources.values(), *days]))
-    _check_public(collection, question.id if answers is None else answers, public)
-    strata = pa.schema(
-        [_public_field(table.schema.field(name)) for name in keep]
-        + [pa.field(name, pa.float64(), nullable=False) for name in weights]
+    answers = TableQuestion.of(
+        collection,
+        question,
+        table,
+        column=column,
+        groups=groups,
+        keep=keep,
+        weight=weight,
+        day=day,
+        randomised=randomised,
     )
-    day = datetime.datetime.now(datetime.UTC).date() if day is None else day
-    with write_reports(out, collection, question, strata=strata, random=random) as writer:
-        said = question.mechanism.spoken() if randomised else question.mechanism
-        people = kind.read(question.id, said, table, column, public)
-        mechanism = said.without_labels()
-        for values, batch in people:
-            with table.locate_errors(answers, writer.reports):
-                reports = (
-                    mechanism.transcribe(values)
-                    if randomised
-                    else mechanism.privatize(values, random=random)
-                )
-            kept = {} if batch is None else {name: batch.column(name) for name in keep}
-            if batch is not None:
-                kept |= _grouped(collection, {n: batch.column(s) for n, s in sources.items()})
-                for name in weights:
-                    with table.locate_errors(name, writer.reports):
-                        kept[name] = rounded_weights(batch.column(name))
-            when: datetime.date | NDArray[np.datetime64]
-            if isinstance(day, DayColumn):
-                assert batch is not None  # tables without rows of people keep no columns
-                with table.locate_errors(day.column, writer.reports):
-                    when = checked_days(collection.ask, day.days(batch.column(day.column)))
-            else:
-                when = day
-            writer.write(reports, when, kept)
+    with write_reports(out, collection, question, strata=answers.strata, random=random) as writer:
+        for batch in answers.batches():
+            writer.write(*answers.privatize(batch, writer.reports, random))
             if on_progress is not None:
                 on_progress(writer.reports)
-        # With a sampling design, a question of a small table may be asked of nobody.
-        if writer.reports == 0 and table.has_all_rows:
-            raise InputError(f"{table.path}: a table must hold at least one answer; got none")
+        answers.check_any(writer.reports)
     return writer.reports
-
-
-def _check_randomised(question: Question, randomised: bool, random: RandomSource | None) -> None:
-    """Refuse to randomise answers twice, or to take true answers for randomised ones."""
-    by_hand = question.mechanism.by_hand
-    if randomised and not by_hand:
-        question.mechanism.transcribe(())  # says why it cannot
-    if by_hand and not randomised and random is None:
-        raise InputError(
-            f"answers to question {question.id!r} are randomised with dice or cards before they "
-            f"are written down: say so (--randomised). For true answers, ask with mechanism "
-            f"'randomized-response'"
-        )
-
-
-def _group_columns(collection: Collection, groups: Mapping[str, str]) -> dict[str, str]:
-    """Return the column of the table that holds each group of the contract, by its name."""
-    names = () if collection.groups is None else collection.groups.names
-    for name in groups:
-        if name not in names:
-            raise InputError(
-                f"groups must be those of the collection ({', '.join(names) or 'it has none'}); "
-                f"got {name!r}"
-            )
-    return {name: groups.get(name, name) for name in names}
-
-
-def _check_kept(keep: Sequence[str], sources: Mapping[str, str], weight: str | None) -> None:
-    """Refuse to keep a column that the contract sends as groups already, or a weight as it is."""
-    if weight is not None and weight in (*keep, *sources, *sources.values()):
-        raise InputError(
-            f"a weight is kept rounded, since one of many digits is a name; got {weight!r} as a "
-            f"kept column or a group too"
-        )
-    for name in keep:
-        if name in sources:
-            raise InputError(
-                f"a group of the collection is in the reports anyway, as its list has it; got "
-                f"{name!r} as a kept column too"
-            )
-
-
-def _grouped(collection: Collection, columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
-    """Return `columns` of a table with the groups of the contract in place of their cells."""
-    if collection.groups is None:
-        return {}
-    found = {}
-    for name, labels in collection.groups.columns:
-        cells = columns[name]
-        coded = cells if isinstance(cells, pa.DictionaryArray) else cells.dictionary_encode()
-        named = [known_group(labels, value) for value in coded.dictionary.to_pylist()]
-        groups = pa.array([*named, OTHER], pa.string())
-        places = pc.fill_null(coded.indices.cast(pa.int64()), len(named))
-        found[name] = groups.take(places)
-    return found
-
-
-def _check_public(collection: Collection, answers: str, keep: Sequence[str]) -> None:
-    """Refuse to publish columns that hold answers, in any spelling."""
-    private = {normalized_name(answers): "holds the answers"}
-    for question in collection.questions:
-        for name in KINDS[question.kind].columns(question.id, question.mechanism):
-            private.setdefault(normalized_name(name), f"answers question {question.id!r}")
-        if question.column is not None:
-            private.setdefault(
-                normalized_name(question.column), f"answers question {question.id!r}"
-            )
-    for name in keep:
-        if normalized_name(name) in private:
-            raise InputError(
-                f"a public column is published as it is, so it must hold no answers; "
-                f"got {name!r}, which {private[normalized_name(name)]}"
-            )
 
 
 def group_sizes(
@@ -225,11 +117,6 @@ def group_sizes(
     if len(names) > 1:
         seen[" and ".join(names)] = together
     return {name: (len(values), rows) for name, values in seen.items()}
-
-
-def _public_field(field: pa.Field) -> pa.Field:
-    """Return the field of a public column without the metadata of the input's file."""
-    return pa.field(field.name, field.type)
 
 
 def draw_questions(stream: Stream, people: int, questions: int, count: int) -> NDArray[np.bool_]:
@@ -266,6 +153,7 @@ def privatize_questions(
     randomised: bool = False,
     random: RandomSource | None = None,
     on_progress: Callable[[int], None] | None = None,
+    parts: PartsFolder | None = None,
 ) -> dict[str, PrivatizedQuestion]:
     """Write a file of reports for every question that has a path in `outs`.
 
@@ -275,49 +163,67 @@ def privatize_questions(
     written, or none is left. Returns how many reports each has, and how many answers were missing.
 
     Every row is a person, unless `people` says whose it is: their rule then says which rows become
-    reports, and `ledger` is charged what they spend. Answers to designs on paper are `randomised`.
+    reports, and `ledger` is charged what they spend. With `parts`, the reports of each question
+    are the parts of that folder that are not there yet. Answers to designs on paper are
+    `randomised`.
     """
     if len({Path(path).resolve() for path in outs.values()}) < len(outs):
         raise InputError("each question must have a file of its own; got one path for two of them")
     asked = [collection.question(id) for id in outs]
+    for question in asked:
+        check_randomised(question, randomised, random)
     made: dict[str, PrivatizedQuestion] = {}
     written: list[PathLike] = []
     with ExitStack() as stack:
         if people is None:
-            choose = _assigned_rows(collection, table, columns, outs, random)
+            choose = _assigned_rows(collection, table, columns, outs, random, parts)
         else:
-            choose = _rows_of_people(collection, table, columns, outs, random, people, ledger)
+            choose = _rows_of_people(
+                collection, table, columns, outs, random, people, ledger, parts
+            )
             if ledger is not None:
                 most = {count_reports(q): people.allowances(q, None) for q in asked}
-                stack.enter_context(ledger.charging(people, most))
-        try:
-            for question in asked:
-                before, missing = (
-                    sum(one.reports for one in made.values()),
-                    table.missing_rule.without_counts(),
-                )
+                charging = ledger.charging if parts is None else partial(parts.charging, ledger)
+                stack.enter_context(charging(people, most))
+        stack.enter_context(_all_or_none(written) if parts is None else parts.writing())
+        for question in asked:
+            before, missing = (
+                sum(one.reports for one in made.values()),
+                table.missing_rule.without_counts(),
+            )
+            rows = choose(question, replace(table, missing_rule=missing))
+            named: dict[str, Any] = {
+                "column": columns.get(question.id),
+                "groups": groups,
+                "keep": keep,
+                "weight": weight,
+                "day": day,
+                "randomised": randomised,
+            }
+            done = _offset_progress(before, on_progress)
+            if parts is None:
+                out = outs[question.id]
                 reports = privatize_table(
-                    collection,
-                    question,
-                    choose(question, replace(table, missing_rule=missing)),
-                    outs[question.id],
-                    column=columns.get(question.id),
-                    groups=groups,
-                    keep=keep,
-                    weight=weight,
-                    day=day,
-                    randomised=randomised,
-                    random=random,
-                    on_progress=_offset_progress(before, on_progress),
+                    collection, question, rows, out, **named, random=random, on_progress=done
                 )
-                made[question.id] = PrivatizedQuestion(reports, missing)
-                written.append(outs[question.id])
-        except BaseException:
-            # A file of one question alone would not match the draw of the next run.
-            for path in written:
-                Path(path).unlink(missing_ok=True)
-            raise
+                written.append(out)
+            else:
+                reports = parts.write(
+                    TableQuestion.of(collection, question, rows, **named), random, done
+                )
+            made[question.id] = PrivatizedQuestion(reports, missing)
     return made
+
+
+@contextmanager
+def _all_or_none(written: Sequence[PathLike]) -> Iterator[None]:
+    """Remove all files if one fails: one question's alone would not match the next run's draw."""
+    try:
+        yield
+    except BaseException:
+        for path in written:
+            Path(path).unlink(missing_ok=True)
+        raise
 
 
 _ChooseRows = Callable[[Question, AnswerTable], AnswerTable]
@@ -329,14 +235,14 @@ def _assigned_rows(
     columns: Mapping[str, str],
     outs: Mapping[str, PathLike],
     random: RandomSource | None,
+    parts: PartsFolder | None,
 ) -> _ChooseRows:
     """Return a function that chooses the rows that are assigned a question: all, if all are."""
     ids = _assignable(collection, outs)
     if ids is None or collection.ask is None or collection.ask.questions is None:
         return lambda question, rows: rows
     people = _count_people(collection, table, columns)
-    stream = (System() if random is None else random).stream()
-    drawn = draw_questions(stream, people, len(ids), collection.ask.questions)
+    drawn = _draw(people, len(ids), collection.ask.questions, random, parts)
     return lambda question, rows: FilteredTable.select_rows(rows, drawn[:, ids.index(question.id)])
 
 
@@ -348,6 +254,7 @@ def _rows_of_people(
     random: RandomSource | None,
     people: People,
     ledger: PersonLedger | None,
+    parts: PartsFolder | None,
 ) -> _ChooseRows:
     """Return a function that chooses the rows of `people` that become reports of a question.
 
@@ -369,8 +276,7 @@ def _rows_of_people(
         if ledger is not None:
             drawn = ledger.assign(people, ids, collection.ask.questions)
         else:
-            stream = (System() if random is None else random).stream()
-            drawn = draw_questions(stream, len(people), len(ids), collection.ask.questions)
+            drawn = _draw(len(people), len(ids), collection.ask.questions, random, parts)
 
     def choose(question: Question, rows: AnswerTable) -> AnswerTable:
         assigned = None if drawn is None or ids is None else drawn[:, ids.index(question.id)]
@@ -384,6 +290,20 @@ def _rows_of_people(
         return people.select(rows, question, allowed)
 
     return choose
+
+
+def _draw(
+    people: int,
+    questions: int,
+    count: int,
+    random: RandomSource | None,
+    parts: PartsFolder | None,
+) -> NDArray[np.bool_]:
+    """Draw the questions of each of `people` people: the same whenever a run is resumed."""
+    source = System() if random is None else random
+    if parts is None:
+        return draw_questions(source.stream(), people, questions, count)
+    return parts.assigned(lambda: draw_questions(source.stream(), people, questions, count))
 
 
 def _assignable(collection: Collection, outs: Mapping[str, PathLike]) -> list[str] | None:
@@ -421,28 +341,3 @@ def _offset_progress(
     if on_progress is None:
         return None
     return lambda done: on_progress(before + done)
-
-
-def check_day(ask: SamplingDesign | None, day: datetime.date | None) -> None:
-    """Refuse a `day` outside the days on which respondents are asked."""
-    if ask is None or ask.days is None or ask.starts is None or day is None:
-        return
-    last = ask.day(ask.days - 1, day)
-    if not ask.starts <= day <= last:
-        raise InputError(
-            f"respondents are asked on the {ask.days:,} days from {ask.starts} to {last}; got {day}"
-        )
-
-
-def checked_days(
-    ask: SamplingDesign | None, days: NDArray[np.datetime64]
-) -> NDArray[np.datetime64]:
-    """Return the `days` of rows, all past and on days on which respondents are asked."""
-    if days.size:
-        first, last = days.min().item(), days.max().item()
-        latest = (datetime.datetime.now(datetime.UTC) + _CLOCKS_AHEAD).date()
-        if last > latest:
-            raise InputError(f"a day must not lie in the future (after {latest}); got {last}")
-        check_day(ask, first)
-        check_day(ask, last)
-    return days

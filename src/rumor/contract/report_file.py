@@ -16,7 +16,7 @@ at all.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -98,7 +98,7 @@ class ReportWriter:
         self._group_rows = group_rows(self._width)
         self._waiting: list[pa.Table] = []
         self._waiting_rows = 0
-        self.reports = 0
+        self.reports = self.batches = 0
 
     def write(
         self,
@@ -124,7 +124,7 @@ class ReportWriter:
             **(strata or {}),
         }
         table = pa.table([columns[name] for name in self._rows.names], schema=self._rows)
-        self.reports += len(batch)
+        self.reports, self.batches = self.reports + len(batch), self.batches + 1
         start = 0
         while start < len(batch):
             piece = table.slice(start, self._group_rows - self._waiting_rows)
@@ -168,12 +168,13 @@ def write_reports(
     *,
     strata: pa.Schema | None = None,
     random: RandomSource | None = None,
+    announce: Callable[[Path], None] | None = None,
 ) -> Iterator[ReportWriter]:
     """Yield a writer of a new reports file, which appears at `path` if the block succeeds.
 
     Only its owner can read it: it holds reports by id.
 
-    `random` makes the ids: leave it out for real people.
+    `random` makes the ids: leave it out for real people. `announce` is that of `whole_file`.
     """
     schema = file_schema(collection, question, pa.schema([]) if strata is None else strata)
     # Ids and reports are noise: neither compression, dictionaries nor statistics help.
@@ -185,7 +186,7 @@ def write_reports(
         "write_statistics": others,
     }
     with (
-        whole_file(path, OWNER_ONLY) as aside,
+        whole_file(path, OWNER_ONLY, announce) as aside,
         pq.ParquetWriter(aside, schema, **options) as parquet,
     ):
         writer = ReportWriter(parquet, schema, System() if random is None else random)

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from rumor.contract.groups import LEAST_SHOWN, OTHER
 from rumor.contract.person_rows import is_id_name
 from rumor.core.answer_table import AnswerTable
 from rumor.core.columns import normalized_name
@@ -42,6 +43,16 @@ _GROUP_NAME = re.compile(
     r"country|region|state|province|land|canton|city|language|lang|locale|platform|os|"
     r"operating-system|browser|version|app-version|channel|plan|department|site|store|branch"
 )
+
+
+@dataclass(frozen=True)
+class GroupColumn:
+    """A column as a public group: its values, and the smallest of them with its part of all."""
+
+    name: str
+    values: tuple[str, ...]
+    smallest: str
+    share: float
 
 
 @dataclass(frozen=True)
@@ -100,14 +111,26 @@ class TableColumn:
             return f'{rows}: rumor privatize --missing "{NO_ANSWER}" counts them as that answer'
         return f"{rows}: rumor privatize --missing drop leaves them out"
 
-    def as_group(self) -> tuple[str, list[str]] | None:
-        """Return this column as a public group with its values, where its name suggests one."""
+    def as_group(self, users: int) -> GroupColumn | None:
+        """Return this column as a public group, where its name suggests one.
+
+        Values of fewer than `LEAST_SHOWN` of `users` respondents are in "other": nobody would
+        estimate from them, and few people could hide among each other.
+        """
         name = normalized_name(self.name)
-        counts = Counter(self.cells)
+        counts, rows = Counter(self.cells), len(self.cells) + self.blanks
         if not _GROUP_NAME.fullmatch(name) or not 2 <= len(counts) <= _MOST_GROUPS:
             return None
+        named = sorted(
+            value
+            for value, count in counts.items()
+            if value != OTHER and count * users >= LEAST_SHOWN * rows
+        )
+        if not named:
+            return None
+        smallest = min(named, key=lambda value: counts[value])
         column = re.sub("[^a-z0-9_]", "_", name)
-        return column, sorted({*counts, "other"}, key=lambda value: (value == "other", value))
+        return GroupColumn(column, (*named, OTHER), smallest, counts[smallest] / rows)
 
     def _options(self) -> list[str] | None:
         """Return the options that cells list with marks between them, or None."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import difflib
 import glob
+import hashlib
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -212,6 +213,10 @@ class AnswerTable:
         found = [file.expected_rows() for file in self.files]
         known = [rows for rows in found if rows is not None]
         return sum(known) if len(known) == len(found) else None
+
+    def digest(self) -> str:
+        """Return the SHA-256 of the files' digests, in their order: that of all answers."""
+        return hashlib.sha256(b"".join(file.digest() for file in self.files)).hexdigest()
 
     def require(self, column: str) -> None:
         """Raise an InputError unless the table has `column`.

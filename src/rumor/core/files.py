@@ -9,8 +9,8 @@ import glob
 import os
 import secrets
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Protocol, Self
 
@@ -39,11 +39,14 @@ def readable(what: str, path: PathLike) -> Iterator[None]:
 
 
 @contextmanager
-def whole_file(path: PathLike, mode: int = 0o644) -> Iterator[Path]:
+def whole_file(
+    path: PathLike, mode: int = 0o644, announce: Callable[[Path], None] | None = None
+) -> Iterator[Path]:
     """Yield a path to write to in place of `path`, which is replaced only on success.
 
     On any error, Ctrl-C included, the temporary file is removed and `path` keeps whatever it held
-    before.
+    before. `announce` is called with the temporary file when it is complete and durable, before it
+    takes its place: from then on no error removes it.
     """
     target = Path(path)
     # The suffix stays, since some writers choose their format by it.
@@ -54,16 +57,20 @@ def whole_file(path: PathLike, mode: int = 0o644) -> Iterator[Path]:
     except OSError as problem:
         raise type(problem)(problem.errno, problem.strerror, str(target)) from None
     os.close(handle)
-    aside = Path(name)
+    aside, is_announced = Path(name), False
     try:
         yield aside
         with aside.open("rb+") as file:
             os.fsync(file.fileno())
         aside.chmod(mode)
+        if announce is not None:
+            is_announced = True
+            announce(aside)
         aside.replace(target)
         sync_folder(target.parent)
     except BaseException:
-        aside.unlink(missing_ok=True)
+        if not is_announced:
+            aside.unlink(missing_ok=True)
         raise
 
 
@@ -101,6 +108,26 @@ def new_file(path: PathLike) -> Iterator[Path]:
     finally:
         for left in aside.parent.glob(f"{glob.escape(aside.name)}*"):
             left.unlink(missing_ok=True)
+
+
+@contextmanager
+def held_alone(lock: Path, patience_s: float = 0.0) -> Iterator[None]:
+    """Keep other processes from the block until it ends, or this process does.
+
+    Raises BlockingIOError if another one holds the file `lock` for longer than `patience_s`.
+    """
+    import sqlite3  # which most commands do without
+
+    with closing(sqlite3.connect(lock, timeout=patience_s, isolation_level=None)) as database:
+        lock.chmod(OWNER_ONLY)
+        try:
+            database.execute("BEGIN EXCLUSIVE")
+        except sqlite3.OperationalError as problem:
+            if problem.sqlite_errorcode == sqlite3.SQLITE_BUSY:
+                raise BlockingIOError(f"{lock} is held by another process") from None
+            raise OSError(None, str(problem), str(lock)) from None  # a full disk, say
+        yield
+        database.execute("ROLLBACK")
 
 
 def sync_folder(folder: Path) -> None:

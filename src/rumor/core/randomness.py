@@ -176,22 +176,27 @@ class Seeded(Keystreams):
 
     Each call takes the next of a sequence of independent streams, so a program that
     makes the same calls in the same order sees the same noise. The n-th stream's seed
-    is SHA-256 of the context ("rumor seeded stream", seed, n).
+    is SHA-256 of the context ("rumor seeded stream", seed, n); further context stands before n.
     """
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, *context: str | int) -> None:
         if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
             raise InputError(f"a seed must be an integer; got {format_value(seed)}")
-        self._number = int(seed)
+        self._number, self._context = int(seed), context
         self._calls = itertools.count()  # next() on it is atomic, so threads may share it
 
     def stream(self) -> Stream:
         """Return the next stream of the sequence."""
-        context = encode_context("rumor seeded stream", self._number, next(self._calls))
-        return Stream(hashlib.sha256(context).digest())
+        context = (*self._context, next(self._calls))
+        encoded = encode_context("rumor seeded stream", self._number, *context)
+        return Stream(hashlib.sha256(encoded).digest())
+
+    def extend(self, *context: str | int) -> Seeded:
+        """Return a source with the same seed and a longer `context`, whatever was drawn here."""
+        return Seeded(self._number, *self._context, *context)
 
     def __repr__(self) -> str:
-        return f"Seeded({self._number})"
+        return f"Seeded({', '.join(map(repr, (self._number, *self._context)))})"
 
 
 def encode_context(*parts: str | bytes | int) -> bytes:

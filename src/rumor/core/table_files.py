@@ -8,9 +8,11 @@ about a file that it cannot read may quote an answer, and is never repeated.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import importlib
 import re
 import sys
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,6 +52,8 @@ _COMMA_NUMBER = re.compile(r"[+-]?[0-9]+,[0-9]+")
 _LOOKED_AT = 10_000  # cells that show how a table writes its numbers
 
 _BLOCK_BYTES = 16 << 20
+_START_BYTES = 1 << 20  # of a CSV, by which its rows are counted about
+_UNPACKED_BYTES = 64 << 20  # the most that they may unpack to
 _BATCH_ROWS = 1 << 20
 _QUOTED = re.compile('"[^"]*"?')
 _SEPARATORS = (",", ";", "\t")
@@ -76,6 +80,10 @@ class TableFile(Protocol):
         """Yield the columns named in `cells` of all rows, in order; CSV reads each as its type
         there.
         """
+        ...
+
+    def digest(self) -> bytes:
+        """Return the SHA-256 of the whole file."""
         ...
 
 
@@ -140,6 +148,10 @@ class RenamedFile:
         """Return about how many rows there are."""
         return self.file.expected_rows()
 
+    def digest(self) -> bytes:
+        """Return the SHA-256 of the whole file."""
+        return self.file.digest()
+
     def batches(self, cells: Mapping[str, str]) -> Iterator[pa.RecordBatch]:
         """Yield the columns named in `cells`, by their new names."""
         old = {self.names.get(name, name): kind for name, kind in cells.items()}
@@ -197,12 +209,22 @@ class CsvFile:
 
     def expected_rows(self) -> int | None:
         """Return about how many rows there are, by the length of the first lines."""
-        if self.data is not None or self.path.suffix.lower() == ".gz":
-            return None
-        with self.path.open("rb") as opened:
-            start = opened.read(1 << 20)
+        if self.data is None:
+            with self.path.open("rb") as opened:
+                start, size = opened.read(_START_BYTES), self.path.stat().st_size
+        else:
+            start, size = self.data[:_START_BYTES], len(self.data)
+        unpacker = zlib.decompressobj(zlib.MAX_WBITS | 16)
+        with contextlib.suppress(zlib.error):  # a file that is not packed
+            lines = unpacker.decompress(start, _UNPACKED_BYTES).count(b"\n")
+            used = len(start) - len(unpacker.unconsumed_tail) - len(unpacker.unused_data)
+            return max(size * lines // used - 1, 1) if lines else None
         lines = start.count(b"\n")
-        return max(self.path.stat().st_size * lines // len(start) - 1, 1) if lines else None
+        return max(size * lines // len(start) - 1, 1) if lines else None
+
+    def digest(self) -> bytes:
+        """Return the SHA-256 of the whole file."""
+        return _digest(self.path, self.data)
 
     def batches(self, cells: Mapping[str, str]) -> Iterator[pa.RecordBatch]:
         """Yield the columns named in `cells` of all rows."""
@@ -348,6 +370,10 @@ class ParquetFile:
         rows: int = pq.read_metadata(_parquet(self.path, self.data)).num_rows
         return rows
 
+    def digest(self) -> bytes:
+        """Return the SHA-256 of the whole file."""
+        return _digest(self.path, self.data)
+
     def batches(self, cells: Mapping[str, str]) -> Iterator[pa.RecordBatch]:
         """Yield the columns named in `cells` of all rows."""
         try:
@@ -357,6 +383,14 @@ class ParquetFile:
                         yield batch
         except (pa.ArrowException, OSError):
             raise _broken_parquet(self.path) from None
+
+
+def _digest(path: Path, data: bytes | None) -> bytes:
+    """Return the SHA-256 of a file, or of what came by standard input."""
+    if data is not None:
+        return hashlib.sha256(data).digest()
+    with path.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").digest()
 
 
 def _parquet(path: Path, data: bytes | None) -> Any:
@@ -403,6 +437,13 @@ class MemoryFile:
     def expected_rows(self) -> int | None:
         """Return how many rows there are."""
         return len(self.table)
+
+    def digest(self) -> bytes:
+        """Return the SHA-256 of all columns, with their names and types."""
+        found = hashlib.sha256(bytes(self.schema.serialize()))
+        for batch in self.table.combine_chunks().to_batches(_BATCH_ROWS):
+            found.update(batch.serialize())
+        return found.digest()
 
     def batches(self, cells: Mapping[str, str]) -> Iterator[pa.RecordBatch]:
         """Yield the columns named in `cells` of all rows."""

@@ -7,14 +7,15 @@ from typing import Any
 
 import altair as alt
 
+from rumor.analysis.trend.grouped import GroupedTrends
 from rumor.analysis.trend.result import Trend
 from rumor.analysis.trend.watch import Watch
 from rumor.core.plain_text import percent
-from rumor.results.chart_parts import LINE, TRUTH
+from rumor.results.chart_parts import LINE, SERIES, TRUTH
 from rumor.results.rows import finite
 from rumor.results.view import Order, View
 
-_MAX_PANELS = 12
+_MAX_PANELS, _MAX_LINES = 12, 6
 _LEVEL = 0.05
 
 
@@ -44,6 +45,71 @@ def trend_chart(trend: Trend, view: View, title: str | None) -> alt.FacetChart:
     return _panels(
         rows, [band.encode(y=alt.Y("low:Q", title=None), y2="high:Q")], title or "Over time", facts
     )
+
+
+def grouped_trend_chart(found: GroupedTrends, view: View, title: str | None) -> alt.FacetChart:
+    """Draw a small chart for each group, all with the same axes, and a line for each value."""
+    groups = list(found.trends)[:_MAX_PANELS]
+    series = _series(found, min(view.rows or _MAX_LINES, _MAX_LINES))
+    rows: list[dict[str, Any]] = []
+    for group in groups:
+        trend, seen = found.trends[group], View(view.level, order="given")
+        columns = trend.cells(trend.row_indices(seen), seen)
+        changed = {
+            f"{trend.quantities[i]}: {value}": trend.periods[trend.change[i]]
+            for i, value in enumerate(trend.values)
+            if trend.adjusted[i] < _LEVEL
+        }
+        for row in zip(*columns.values(), strict=True):
+            one: dict[str, Any] = dict(zip(columns, row, strict=True))
+            line = f"{one['quantity']}: {one['value']}"
+            if line in series:
+                first = str(one["period"])[:10]
+                here = changed.get(line) == one["period"]
+                rows.append(
+                    {**one, "group": group, "series": line, "first": first}
+                    | {"changed": first if here else None}
+                )
+    colour = alt.Color(
+        "series:N", title=None, sort=series, scale=alt.Scale(domain=series, range=list(SERIES))
+    )
+    base = _base().encode(color=colour)
+    layers = alt.LayerChart(
+        data=alt.InlineData(values=rows),
+        layer=[
+            base.mark_area(opacity=0.15).encode(y=alt.Y("low:Q", title=None), y2="high:Q"),
+            base.mark_point(filled=True, size=10, opacity=0.6).encode(y="estimate:Q"),
+            base.mark_line().encode(y="line:Q"),
+            base.transform_filter("datum.changed != null")
+            .mark_rule(strokeDash=[4, 3])
+            .encode(x="changed:T"),
+        ],
+    ).properties(width=200, height=110)
+    facts = [
+        f"one chart for each {found.by}, all with the same axes; dots are periods",
+        f"lines are smoothed, with their {percent(view.level)} bands; a dashed line is a change "
+        f"that chance alone brings in fewer than 5% of such pictures",
+    ]
+    if len(found.trends) > len(groups):
+        facts.append(f"{len(groups)} of {len(found.trends)} groups")
+    chart: alt.FacetChart = (
+        layers.facet(facet=alt.Facet("group:N", title=None, sort=groups), columns=3)
+        .properties(title=alt.Title(title or "Over time", subtitle=facts))
+        .configure(background="white", padding=12)
+        .configure_view(stroke=None)
+    )
+    return chart
+
+
+def _series(found: GroupedTrends, most: int) -> list[str]:
+    """Return the lines to draw: those with the smallest p-values, in their order."""
+    least: dict[str, float] = {}
+    for trend in found.trends.values():
+        for i, value in enumerate(trend.values):
+            name = f"{trend.quantities[i]}: {value}"
+            least[name] = min(float(trend.p_value[i]), least.get(name, 1.0))
+    kept = sorted(least, key=least.__getitem__)[:most]
+    return [name for name in least if name in kept]
 
 
 def watch_chart(watch: Watch, view: View, title: str | None) -> alt.FacetChart:

@@ -1,6 +1,6 @@
 """Trends of a question, from the quantities that its kind estimates for every day or week.
 
-`follow_reports` does the work of the command `rumor trend`.
+`follow_reports` does the work of the command `rumor trend`, and `follow_groups` with --by.
 """
 
 from __future__ import annotations
@@ -13,10 +13,13 @@ import numpy as np
 
 from rumor.analysis.compare.method import ReportSelection, question_heading
 from rumor.analysis.compare.quantities import collect_notes, measure_groups, measures_over_time
+from rumor.analysis.grouping import named_columns
 from rumor.analysis.people import require_different
+from rumor.analysis.trend.grouped import GroupedTrends
 from rumor.analysis.trend.line import find_change, smooth
 from rumor.analysis.trend.periods import Periods, read_day
 from rumor.analysis.trend.result import LineCoins, Trend
+from rumor.core.day_columns import PERIODS
 from rumor.core.errors import InputError
 from rumor.core.reports import Mask
 from rumor.core.types import Vector
@@ -108,6 +111,42 @@ def _coins(samples: Sequence[Sample], known: Mask, times: Vector) -> LineCoins |
     trials = np.array([one.trials[known] for one in exact])
     least, most = (np.array([one.within[side][known] for one in exact]) for side in (0, 1))
     return LineCoins(trials * times, (least, most))
+
+
+def follow_groups(stored: ReportSelection, by: str, every: str = "day") -> GroupedTrends:
+    """Estimate how the answers of each group move over time.
+
+    Groups are `by` a public column, or by several with commas between them.
+    """
+    if (over_time := {"day", *PERIODS} & set(named_columns(by))) != set():
+        raise InputError(
+            f"groups of a trend must be of public columns, since --every says its periods; got "
+            f"{min(over_time)!r}"
+        )
+    asked, found = stored.groups(f"day,{by}")
+    notes = require_different(asked, "days", stored.different_people)
+    days: dict[str, dict[datetime.date, Summary]] = {}
+    for name, summary in found.items():
+        day, _, group = name.partition(", ")
+        days.setdefault(group, {})[datetime.date.fromisoformat(day)] = summary
+    trends: dict[str, Trend] = {}
+    for group in sorted(days):
+        periods = len(Periods.of(days[group], every).starts)
+        if periods < _LEAST:
+            notes.append(
+                f"{group!r} is left out: it has reports in {periods} of the {_LEAST} {every}s or "
+                f"more that a trend needs"
+            )
+            continue
+        trends[group] = estimate_trend(
+            KINDS[asked.kind], days[group], every=every, options=stored.counting.options(asked)
+        )
+    if not trends:
+        raise InputError(
+            f"a trend of groups needs {_LEAST} {every}s with reports or more in one of them; got "
+            f"fewer in each of {len(days):,}"
+        )
+    return GroupedTrends.of(by, trends, question_heading(asked), notes)
 
 
 def follow_reports(stored: ReportSelection, every: str = "day") -> Trend:

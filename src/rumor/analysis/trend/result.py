@@ -154,26 +154,8 @@ class Trend(Tabular):
         order = list(range(len(self.values)))
         if len(order) > most:
             order = [int(i) for i in np.argsort(self.p_value, kind="stable")[:most]]
-        low, high = self.interval(asked.level)
-        body = []
-        for i in order:
-            show = _formatter(self.quantities[i] in SHARES, float(self.deviation[:, i].max()))
-            last = f"{show(low[-1, i])} to {show(high[-1, i])}"
-            body.append(
-                (
-                    str(self.quantities[i]),
-                    one_line(self.values[i]),
-                    show(self.line[0, i]),
-                    show(self.line[-1, i]),
-                    last,
-                    f"{show(self.before[i])} to {show(self.after[i])}",
-                    self.periods[self.change[i]],
-                    format_p_value(float(self.p_value[i])),
-                    format_p_value(float(self.adjusted[i])),
-                )
-            )
-        head = ("", "value", "first", "last", f"{percent(asked.level)} interval")
-        table = aligned((*head, "largest change", "from", "p-value", "Holm"), body, left=(0, 1))
+        body = [self.table_row(i, asked.level) for i in order]
+        table = aligned(table_head(asked.level), body, left=(0, 1))
         lines = [
             table,
             *rows_left_out(len(self.values) - len(order), "less significant value"),
@@ -186,11 +168,33 @@ class Trend(Tabular):
         ]
         return "\n\n".join([*([self.heading] if self.heading else []), "\n".join(lines)])
 
+    def table_row(self, i: int, level: float) -> tuple[str, ...]:
+        """Return the row of the value at the index `i`; `table_head` names its columns."""
+        low, high = self.interval(level)
+        show = _formatter(self.quantities[i] in SHARES, float(self.deviation[:, i].max()))
+        return (
+            str(self.quantities[i]),
+            one_line(self.values[i]),
+            show(self.line[0, i]),
+            show(self.line[-1, i]),
+            f"{show(low[-1, i])} to {show(high[-1, i])}",
+            f"{show(self.before[i])} to {show(self.after[i])}",
+            self.periods[self.change[i]],
+            format_p_value(float(self.p_value[i])),
+            format_p_value(float(self.adjusted[i])),
+        )
+
     @override
     def picture(self, view: View, title: str | None, truth: object) -> alt.FacetChart:
         from rumor.analysis.trend.chart import trend_chart
 
         return trend_chart(self, view, title)
+
+
+def table_head(level: float) -> tuple[str, ...]:
+    """Return the names of the columns of a table of trends."""
+    shown = f"{percent(level)} interval"
+    return ("", "value", "first", "last", shown, "largest change", "from", "p-value", "Holm")
 
 
 class _Formatter:

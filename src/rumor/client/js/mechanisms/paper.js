@@ -37,6 +37,11 @@ export function make(p, labels) {
     ...base,
     width: 1,
     epsilon: checkedLoss(above, below),
+    // How likely this report is from people with the answer that it names, and from others.
+    coins([said]) {
+      const [own, other] = said ? [faces - zeros[1], faces - zeros[0]] : zeros;
+      return { of: "answer", own: own / faces, other: other / faces };
+    },
     draw: (code, draws) => Uint8Array.of(Number(draws.below(faces) >= zeros[code])),
     caption: "One of the two answers: dice of the device decided between the true one and chance.",
     parts: (report) => [{ name: "answer", kind: "text", value: base.nameOf(report[0]) }],
