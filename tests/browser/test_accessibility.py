@@ -53,6 +53,7 @@ def test_the_answer_page(
     assert objections(page, axe) == []
     page.locator("#go").click()
     expect(page.locator(".card.drawn")).to_have_count(4)
+    page.locator("[data-question=health] .brief > summary").click()
     page.locator("[data-question=health] .who summary").click()
     expect(page.locator("[data-question=health] .who dl")).to_be_visible()
     assert objections(page, axe) == []
