@@ -74,7 +74,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     ),
     "combine": ("--chosen",),
     "trend": ("--every", "--watch", "--horizon", "--false-alarms"),
-    "regress": ("--reference",),
+    "regress": ("--reference", "--weights", "--weight-column", "--strata", "--cluster"),
     "merge": ("--force",),
     "simulate": (
         "--column",

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 import rumor
+from rumor import SurveyDesign
 from rumor.analysis.regress.formula import column_names, design
 from rumor.cli import main
 from rumor.contract.collection import Collection
@@ -286,3 +287,61 @@ def test_what_is_refused() -> None:
     number = rumor.Harmony(epsilon=1.0)
     with pytest.raises(InputError, match="a regression explains a choice"):
         rumor.regress(number, number.privatize([0.5]), {"age": [1]})
+
+
+def test_a_weight_of_two_counts_a_person_twice() -> None:
+    mechanism = rumor.RandomizedResponse(domain=["no", "yes"], epsilon=2.0)
+    columns, answers = crowd(2000)
+    reports = mechanism.privatize(np.array(["no", "yes"])[answers], random=rumor.Seeded(4))
+    twice = np.arange(2000) % 3 == 0
+    design = SurveyDesign(np.where(twice, 2.0, 1.0))
+    found = rumor.regress(mechanism, reports, columns, design=design)
+    again = np.concatenate([np.arange(2000), np.flatnonzero(twice)])
+    known = rumor.regress(mechanism, reports[again], {n: c[again] for n, c in columns.items()})
+    # Weights have a mean of 1, so that the penalty counts for a little more.
+    np.testing.assert_allclose(found.coefficients, known.coefficients, rtol=0.02, atol=0.01)
+    # Repeated people are no further ones.
+    assert (found.stderr > known.stderr).all()
+
+
+def test_equal_weights_have_the_errors_of_the_model() -> None:
+    mechanism = rumor.RandomizedResponse(domain=3, epsilon=3.0)
+    columns, answers = crowd(6000)
+    reports = mechanism.privatize(answers + (columns["age"] > 4), random=rumor.Seeded(4))
+    plain = rumor.regress(mechanism, reports, columns)
+    found = rumor.regress(mechanism, reports, columns, design=SurveyDesign())
+    np.testing.assert_allclose(found.coefficients, plain.coefficients, rtol=1e-9)
+    np.testing.assert_allclose(found.stderr, plain.stderr, rtol=0.15)
+    for one, other in zip(
+        [*found.tests, found.overall], [*plain.tests, plain.overall], strict=True
+    ):
+        assert (one.term, one.freedom) == (other.term, other.freedom)
+        # Wald's statistic falls behind the likelihood's where an effect is very large.
+        assert (one.p_value < 1e-3) == (other.p_value < 1e-3)
+
+
+def test_people_of_a_cluster_are_alike() -> None:
+    """Reports that are repeated in clusters of five have the errors of a fifth of them."""
+    mechanism = rumor.RandomizedResponse(domain=["no", "yes"], epsilon=2.0)
+    columns, answers = crowd(1000)
+    reports = mechanism.privatize(np.array(["no", "yes"])[answers], random=rumor.Seeded(4))
+    alone = rumor.regress(mechanism, reports, columns, design=SurveyDesign())
+    five = np.repeat(np.arange(1000), 5)
+    crowded = {name: column[five] for name, column in columns.items()}
+    found = rumor.regress(mechanism, reports[five], crowded, design=SurveyDesign(clusters=five))
+    np.testing.assert_allclose(found.stderr, alone.stderr, rtol=0.1)
+    few = rumor.regress(mechanism, reports, columns, design=SurveyDesign(clusters=five[:1000]))
+    assert "clusters are few" not in few.table()
+    some = SurveyDesign(clusters=np.arange(1000) % 20)
+    few = rumor.regress(mechanism, reports, columns, design=some)
+    assert "20 clusters are few for a regression" in few.table()
+
+
+def test_the_command_takes_a_survey_design(work: Path, capsys: Outputs) -> None:
+    arguments = ["regress", "c.json", "r.parquet", "asked ~ age", "--json"]
+    assert main([*arguments, "--strata", "country"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["method"] == "weighted likelihood"
+    assert any(note.startswith("design effect of the weights 1:") for note in told["notes"])
+    assert main([*arguments, "--cluster", "village"]) == 2
+    assert "--cluster must be a public column" in capsys.readouterr().err

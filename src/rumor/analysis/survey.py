@@ -69,7 +69,7 @@ def read_rows(
     source = stored_reports(path, collection, question, window)
     asked = source.question
     public = [name for name in source.files[0].schema.names if name not in RESERVED_COLUMNS]
-    names = list(chosen(public))
+    names = list(dict.fromkeys(chosen(public)))
     parts, kept = [], []
     for file in source.files:
         try:

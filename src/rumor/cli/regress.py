@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from rumor.cli.analyst_options import DifferentPeople, OutputFiles
-from rumor.cli.estimate import DayRange, SkipInvalid
+from rumor.cli.estimate import DayRange, SkipInvalid, SurveyOptions
 from rumor.cli.options import CollectionFile, Level, QuestionId, argument, opt
 from rumor.core.exact import CONFIDENCE
 
@@ -32,6 +32,7 @@ def regress(
     formula: Formula,
     *,
     explained: RegressionOptions,
+    survey: SurveyOptions,
     days: DayRange,
     level: Level = CONFIDENCE,
     different_people: DifferentPeople = False,
@@ -41,7 +42,8 @@ def regress(
     """Fit a regression of private answers on public columns.
 
     Logistic regression of two answers, multinomial of more. The noise of the reports is part
-    of the model, so that coefficients are those of the answers themselves.
+    of the model, so that coefficients are those of the answers themselves. With weights, strata
+    or clusters, errors are those of the survey design.
 
     \b
     Example:
@@ -52,8 +54,9 @@ def regress(
     from rumor.results.view import View
 
     view = View(level)
-    written.check(collection, reports)
+    written.check(collection, reports, *(survey.weights or ()))
     counting = Counting(window=days.window(), skip_invalid=skip_invalid)
     stored = ReportSelection(collection, reports, explained.question, different_people, counting)
-    found = regress_reports(stored, formula, explained.reference)
+    drawn = None if survey.first_given is None else survey.columns()
+    found = regress_reports(stored, formula, explained.reference, drawn)
     written.deliver(found, view, title=found.heading.split("\n")[0])

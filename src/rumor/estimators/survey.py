@@ -250,6 +250,11 @@ class Survey:
     notes: tuple[str, ...] = ()
 
     @property
+    def clusters(self) -> int:
+        """The number of sampling units."""
+        return self.people if self.units is None else int(self.units.max()) + 1
+
+    @property
     def people(self) -> int:
         """The number of people with a weight."""
         return int(self.weights.size)
@@ -269,20 +274,29 @@ class Survey:
 
     def variance(self, deviations: Vector) -> Vector:
         """Return the variance of weighted sums of `deviations` (people by quantities)."""
+        return np.asarray((self._apart(deviations) ** 2).sum(axis=0))
+
+    def covariance(self, deviations: Vector) -> Vector:
+        """Return the covariance of weighted sums of `deviations` (people by quantities)."""
+        apart = self._apart(deviations)
+        return np.asarray(apart.T @ apart)
+
+    def _apart(self, deviations: Vector) -> Vector:
+        """Return each unit's distance from the mean of its stratum; squares sum to variances."""
         terms = self.weights[:, None] * self.residuals(deviations)
         if self.units is None:
             n = len(terms)
-            spread = (terms**2).sum(axis=0) - terms.sum(axis=0) ** 2 / n
-            return np.asarray(spread * (n / max(n - 1, 1)))
+            return np.asarray((terms - terms.mean(axis=0)) * math.sqrt(n / max(n - 1, 1)))
         layer, units = self._of_unit()
         sums = np.zeros((layer.size, terms.shape[1]))
         np.add.at(sums, self.units, terms)
-        total, squares = (np.zeros((units.size, terms.shape[1])) for _ in range(2))
+        total = np.zeros((units.size, terms.shape[1]))
         np.add.at(total, layer, sums)
-        np.add.at(squares, layer, sums**2)
-        some = np.maximum(units, 1)[:, None]
-        several = some / np.maximum(some - 1, 1) * (squares - total**2 / some)
-        return np.asarray(np.where(some > 1, several, squares).sum(axis=0))
+        several = units > 1
+        size = np.where(several, units, 1)
+        mean = np.where(several[:, None], total / size[:, None], 0.0)
+        scale = np.where(several, np.sqrt(size / np.maximum(size - 1, 1)), 1.0)
+        return np.asarray((sums - mean[layer]) * scale[layer][:, None])
 
     def residuals(self, deviations: Vector) -> Vector:
         """Return what the margins do not explain of `deviations`."""

@@ -186,6 +186,13 @@ class _Model:
                 "combination of the others"
             )
 
+    def influence(self, scaled: Vector) -> Vector:
+        """Return how far each row, counted once more, moves the coefficients of the columns."""
+        shares, posterior = self._posterior(scaled)
+        more = (posterior - shares)[:, self.others]
+        scores = (more[:, :, None] * self.x[:, None]).reshape(len(self.x), -1)
+        return np.asarray(scores @ np.linalg.inv(self.information(scaled)) @ self.unscaling.T)
+
     def climb(self, start: Vector, free: Vector | None = None) -> tuple[Vector, float]:
         """Return the scaled coefficients of the largest objective, and the objective there.
 
