@@ -144,5 +144,6 @@ def test_a_bug_of_the_page_is_told_without_its_message(open_page: OpenPage, url:
     )
     assert len(noises) == 1
     assert "TypeError" in noises[0]
-    assert "rappor.js" in noises[0]
+    assert "at sha256" in noises[0]
+    assert "answer.bundle.js" in noises[0]
     assert_silent(*noises, page.locator("#problem").inner_text())

@@ -26,7 +26,7 @@ _OPTIONS = {
 # Which commands lack which options; an option that one gets must be taken out here.
 _LACKING = {
     "estimate": ("periods",),
-    "compare": ("weights", "methods"),
+    "compare": ("methods",),
     "combine": ("groups", "periods", "methods"),
     "trend": ("weights", "periods", "methods"),
     "regress": ("groups", "weights", "periods", "methods", "repeated"),
@@ -115,6 +115,12 @@ REFUSALS: Sequence[Refusal] = (
         ["regress"],
         (),
         STORES,
+    ),
+    Refusal(
+        r"people with weights are compared by a public column of one file \(--by\); "
+        r"got --weights without",
+        ["compare"],
+        ["weights"],
     ),
     # Nor have its reports other groups than days here, which are the periods of a trend.
     Refusal(
