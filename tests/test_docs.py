@@ -279,15 +279,10 @@ def test_paths_named_in_the_documentation_exist() -> None:
 
 
 def test_words_are_plain() -> None:
-    """What reads foreign has a plain word; names of columns and keys stand in code.
-
-    Strata of a sample are those of survey statistics, which have no other name.
-    """
-    foreign = re.compile(r"\bunless said\b|\basked by\b(?! name)|\bstrat(?:um|a)\b", re.IGNORECASE)
+    """What reads foreign has a plain word; names of columns and keys stand in code."""
+    foreign = re.compile(r"\bunless said\b|\basked by\b(?! name)", re.IGNORECASE)
     for page in PAGES:
         text = re.sub(r"`[^`\n]+`", "", page.read_text(encoding="utf-8"))
-        if page.name == "survey-weights.md":
-            text = text.replace("strata", "").replace("Strata", "").replace("stratum", "")
         found = foreign.search(text)
         assert found is None, f"{page.relative_to(ROOT)}: {found}"
 
