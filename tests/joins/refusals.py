@@ -108,6 +108,13 @@ REFUSALS: Sequence[Refusal] = (
         (),
         ["text"],
     ),
+    # People with weights are compared in groups (tests/analysis/test_weighted_people.py).
+    Refusal(
+        r"people with weights are compared by a public column of one file \(--by\); got --weights "
+        r"without",
+        ["compare"],
+        ["weights"],
+    ),
     # A store keeps no public columns, so that nothing can be explained by them.
     Refusal(
         r"a formula may name the columns .*|a formula names public columns of the reports "
@@ -115,12 +122,6 @@ REFUSALS: Sequence[Refusal] = (
         ["regress"],
         (),
         STORES,
-    ),
-    Refusal(
-        r"people with weights are compared by a public column of one file \(--by\); "
-        r"got --weights without",
-        ["compare"],
-        ["weights"],
     ),
     # Nor have its reports other groups than days here, which are the periods of a trend.
     Refusal(
