@@ -26,7 +26,7 @@ _OPTIONS = {
 # Which commands lack which options; an option that one gets must be taken out here.
 _LACKING = {
     "estimate": ("periods",),
-    "compare": ("weights", "methods"),
+    "compare": ("methods",),
     "combine": ("groups", "periods", "methods"),
     "trend": ("weights", "periods", "methods"),
     "regress": ("groups", "weights", "periods", "methods", "repeated"),
@@ -107,6 +107,13 @@ REFUSALS: Sequence[Refusal] = (
         ["methods"],
         (),
         ["text"],
+    ),
+    # People with weights are compared in groups (tests/analysis/test_weighted_people.py).
+    Refusal(
+        r"people with weights are compared by a public column of one file \(--by\); got --weights "
+        r"without",
+        ["compare"],
+        ["weights"],
     ),
     # A store keeps no public columns, so that nothing can be explained by them.
     Refusal(
