@@ -175,7 +175,10 @@ def trend_all(crowd: Crowd) -> None:
 
 
 def regress_all(crowd: Crowd) -> None:
-    """With a coefficient for every group, the model is each group's own largest likelihood."""
+    """With a coefficient for every group, the model is nearly each group's largest likelihood.
+
+    The penalty draws groups of a few hundred people a little together.
+    """
     mechanism = crowd.question.mechanism
     columns = {"country": [GROUPS[group] for group in crowd.groups]}
     try:
@@ -188,7 +191,8 @@ def regress_all(crowd: Crowd) -> None:
         odds = np.exp(np.concatenate([[0.0], base + effect]))
         likeliest = oracles.estimate_of(some, "bayes")["estimates"]
         shares = [row["frequency"] for row in likeliest]
-        assert np.allclose(odds / odds.sum(), shares, atol=2e-3), name
+        apart = np.abs(odds / odds.sum() - shares).max()
+        assert apart < 3 / math.sqrt(some.reports.shape[0]), (name, apart, len(some.reports))
 
 
 def merge_all(crowd: Crowd) -> None:
