@@ -8,7 +8,8 @@ standard error come out.
   birthday in one of three months.
 - Heck, "RRreg manual" (2018): 1,000 simulated answers to Warner's question, asked with p = 0.2.
 
-The counts follow from what is printed: no other count of so many answers gives the estimate.
+Warner's count follows from what is printed. The crosswise count is one of four, 111 to 114, that
+give the printed 22%.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ const CHANCE = 0.05; // the adjusted p-value below which a change is more than c
 /**
  * Return the changes of the values over time, by name. At one look those are clear whose p-value, adjusted for searching all
  * values and days, is small; at any look those that the weekly watch found, and those whose p-value is small enough for
- * somebody who looks once a day: below 0.05 / t^2 after t days, which sums to 0.02.
+ * somebody who looks once a day: below 0.05 / t^2 after t days, which sums to 0.02 from the third day on.
  * @returns {Map<string, { size: number, low: number | null, high: number | null, isShare: boolean, clear: boolean, p: number, when: string }>}
  */
 export function changesOf(trend, looks, quantity) {
