@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from rumor.collector.http.server import background
 from rumor.collector.service import Service
@@ -57,6 +57,23 @@ def test_a_wrong_token_and_the_right_one(open_page: OpenPage, shown: Showcase) -
     page.get_by_role("button", name="Sign out").click()
     expect(page.get_by_label("Token")).to_be_focused()
     page.reload()
+    expect(page.get_by_label("Token")).to_be_visible()
+
+
+@pytest.mark.parametrize("path", ["overview", "estimates", "integrity"])
+def test_nothing_comes_of_a_request_after_signing_out(
+    open_page: OpenPage, shown: Showcase, path: str
+) -> None:
+    page, held = open_page(), list[Route]()
+    page.goto(f"{shown.url}#token={shown.token}")
+    expect(chart(page, "shares")).to_be_visible()
+    page.route(re.compile(f"/v1/{path}"), lambda route: held.append(route))
+    with page.expect_request(re.compile(f"/v1/{path}")):
+        page.locator("#questions button").nth(1).click()
+    page.get_by_role("button", name="Sign out").click()
+    with page.expect_response(re.compile(f"/v1/{path}")):
+        held[0].continue_()
+    page.evaluate("() => new Promise((done) => setTimeout(done, 100))")
     expect(page.get_by_label("Token")).to_be_visible()
 
 

@@ -10,11 +10,15 @@ export class Refused extends Error {
   }
 }
 
+let session = 0; // ends where somebody signs in or out
+
 export const token = {
   get: () => sessionStorage.getItem(KEY),
-  set: (value) => sessionStorage.setItem(KEY, value),
-  forget: () => sessionStorage.removeItem(KEY),
+  set: (value) => void (session++, sessionStorage.setItem(KEY, value)),
+  forget: () => void (session++, sessionStorage.removeItem(KEY)),
 };
+
+const NOTHING = new Promise(() => {});
 
 /** Take a token from the address (#token=...), and the address out of sight. */
 export function tokenFromAddress() {
@@ -25,8 +29,18 @@ export function tokenFromAddress() {
   history.replaceState(null, "", said.size ? `#${said}` : location.pathname);
 }
 
-/** @param {string} path @param {Record<string, string | string[] | null>} [query] a list says its name several times */
+/**
+ * Return the collector's answer; nothing ever comes of a request once somebody has signed in or out.
+ *
+ * @param {string} path @param {Record<string, string | string[] | null>} [query] a list says its name several times
+ */
 export async function ask(path, query = {}) {
+  const mine = session;
+  const found = await request(path, query).catch((problem) => (mine === session ? Promise.reject(problem) : null));
+  return mine === session ? found : NOTHING;
+}
+
+async function request(path, query) {
   const said = Object.entries(query).flatMap(([name, value]) => [value ?? []].flat().filter(Boolean).map((each) => [name, each]));
   const url = said.length ? `${path}?${new URLSearchParams(said)}` : path;
   let response;

@@ -208,7 +208,7 @@ async function show(id) {
   ].filter(Boolean));
   try {
     if (page.estimate) await render();
-    await refresh();
+    if (page.overview) await refresh();
   } finally {
     schedule(); // also after a failure
   }
@@ -359,6 +359,7 @@ async function refresh() {
   await test(question, collection);
   if (page.view || page.question !== question.id) return;
   await render();
+  if (!page.overview) return;
   if (page.found) await seek();
   await follow();
   await showGroups(question, wanted);
