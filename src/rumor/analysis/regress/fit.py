@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from rumor.core.errors import InputError
-from rumor.core.types import Vector
+from rumor.core.types import Rows, Vector
 
 _STEPS = 200
 _HALVINGS = 30
@@ -198,20 +198,19 @@ class _Model:
 
         From `start` only the directions in the columns of `free` are taken.
         """
+
+        def restricted(information: Vector) -> Vector:
+            return information if free is None else free.T @ information @ free
+
         scaled, value = start, self.objective(start)
         for self.steps in range(_STEPS):
-            slope, information = self.gradient(scaled), self.information(scaled)
-            safe = self.complete_information(scaled)
-            if free is not None:
-                slope, information, safe = (
-                    free.T @ slope,
-                    free.T @ information @ free,
-                    free.T @ safe @ free,
-                )
+            slope = self.gradient(scaled) if free is None else free.T @ self.gradient(scaled)
             if not slope.size:
                 return scaled, value
-            best = information if _is_definite(information) else safe
-            move = np.linalg.solve(best, slope)
+            information = restricted(self.information(scaled))
+            if not _is_definite(information):
+                information = restricted(self.complete_information(scaled))
+            move = np.linalg.solve(information, slope)
             if float(slope @ move) < _TOLERANCE * max(1.0, abs(value)):
                 return scaled, value
             whole = move if free is None else free @ move
@@ -300,34 +299,34 @@ class _Model:
             return self._sum_over_rows(
                 _covariances(shares, self.others) - _covariances(posterior, self.others)
             )
+        rows, people = self._distinct_rows
         total = np.zeros((self.others.size * self.x.shape[1],) * 2)
         channel = self.answers.channel
         size = max(1, _CELLS // channel.size)
-        for start in range(0, len(shares), size):
-            part = shares[start : start + size]
+        for start in range(0, len(rows), size):
+            some = slice(start, start + size)
+            part = shares[rows[some]]
             seen = part @ channel
             joint = part[:, :, None] * channel
-            expected = np.einsum("ivy,iwy->ivw", joint / seen[:, None], joint)
+            expected = (joint / seen[:, None]) @ joint.transpose(0, 2, 1)
             expected -= part[:, :, None] * part[:, None]
-            total += self._sum_over_rows(
-                expected[:, self.others][:, :, self.others], slice(start, start + size)
-            )
+            expected = expected[:, self.others][:, :, self.others]
+            total += _sum_matrices(expected, self.x[rows[some]], people[some])
         return total
+
+    @functools.cached_property
+    def _distinct_rows(self) -> tuple[Rows, Vector]:
+        """The first of the rows with each choice of columns, and the people of all these rows."""
+        _, first, alike = np.unique(self.x, axis=0, return_index=True, return_inverse=True)
+        return first, np.bincount(alike.ravel(), weights=self.people).astype(np.float64)
 
     def complete_information(self, scaled: Vector) -> Vector:
         """Return the information that known answers would have, which always leads uphill."""
         known = self._sum_over_rows(_covariances(self.shares(scaled), self.others))
         return known + self._penalty_information(scaled)
 
-    def _sum_over_rows(self, each: Vector, rows: slice = slice(None)) -> Vector:
-        """Return the sum of the rows' matrices over values, as one over values and columns."""
-        x, people = self.x[rows], self.people[rows]
-        values, columns = each.shape[1], x.shape[1]
-        total = np.zeros((values, columns, values, columns))
-        for v in range(values):
-            for w in range(values):
-                total[v, :, w] = (x * (people * each[:, v, w])[:, None]).T @ x
-        return total.reshape(values * columns, values * columns)
+    def _sum_over_rows(self, each: Vector) -> Vector:
+        return _sum_matrices(each, self.x, self.people)
 
     def unscale(self, scaled: Vector) -> FittedModel:
         """Return the coefficients of the columns as given, in the order value, column."""
@@ -339,6 +338,22 @@ class _Model:
         return FittedModel(
             coefficients, covariance, self.log_likelihood(scaled), self.steps, self, scaled
         )
+
+
+def _sum_matrices(each: Vector, x: Vector, people: Vector) -> Vector:
+    """Return the sum of the rows' matrices over values, as one over values and columns."""
+    values, columns = each.shape[1], x.shape[1]
+    total = np.zeros((values * values, columns * columns))
+    size = max(1, _CELLS // (columns * columns))
+    for start in range(0, len(x), size):
+        some = slice(start, start + size)
+        part = x[some]
+        squares = (people[some, None, None] * part[:, :, None] * part[:, None]).reshape(
+            len(part), -1
+        )
+        total += each[some].reshape(len(part), -1).T @ squares
+    total = total.reshape(values, values, columns, columns).transpose(0, 2, 1, 3)
+    return np.asarray(total.reshape(values * columns, values * columns))
 
 
 def _covariances(shares: Vector, others: Vector) -> Vector:
