@@ -294,12 +294,12 @@ class _Model:
         return self._information(scaled) + self._penalty_information(scaled)
 
     def _information(self, scaled: Vector) -> Vector:
-        shares, posterior = self._posterior(scaled)
         if self.answers.channel is None:
+            shares, posterior = self._posterior(scaled)
             return self._sum_over_rows(
                 _covariances(shares, self.others) - _covariances(posterior, self.others)
             )
-        rows, people = self._distinct_rows
+        shares, (rows, people) = self.shares(scaled), self._distinct_rows
         total = np.zeros((self.others.size * self.x.shape[1],) * 2)
         channel = self.answers.channel
         size = max(1, _CELLS // channel.size)
