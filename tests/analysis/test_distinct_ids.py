@@ -141,3 +141,27 @@ def test_a_summary_with_ids_keeps_them_and_says_so_in_its_bytes(capsys: Outputs)
     # No id of a report is among them.
     ids = {id.hex() for id in pq.read_table("r/1.parquet")["id"].to_pylist()}
     assert not any(id.startswith(one) for id in ids for one in again.some_ids)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["estimate", "c.toml", "w", "--weight-column", "weight"],
+        ["compare", "c.toml", "w", "--by", "weight", "--weight-column", "weight"],
+    ],
+    ids=lambda command: command[0],
+)
+def test_a_copied_file_is_refused_where_people_have_weights(
+    command: list[str], capsys: Outputs
+) -> None:
+    rows = "\n".join(f"{'ab'[i % 2]},{1 + i % 3 % 2}" for i in range(300))
+    Path("t.csv").write_text(f"page,weight\n{rows}\n")
+    Path("w").mkdir()
+    made = ["privatize", "c.toml", "t.csv", "-o", "w/1.parquet", "--weight-column", "weight"]
+    assert main(made) == 0
+    assert run(capsys, *command)[0] == 0
+    shutil.copy("w/1.parquet", "w/2.parquet")
+    code, said = run(capsys, *command)
+    assert code == 2
+    assert "w/2.parquet: every report must have an id of its own; got 300 with the id" in said
+    assert "takes no copies: leave them out" in said

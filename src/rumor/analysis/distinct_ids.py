@@ -26,8 +26,11 @@ _KEPT = 8  # hashes of ids that a summary keeps
 _ROW_BITS = np.uint64(32)
 
 
-def require_distinct(source: ParquetSource) -> tuple[str, ...]:
-    """Refuse a source that holds an id twice; return hashes of its smallest ids."""
+def require_distinct(
+    source: ParquetSource,
+    remedy: str = "--distinct-ids, or distinct_ids=True, counts each id once",
+) -> tuple[str, ...]:
+    """Refuse a source that has an id twice, and say the `remedy`; return hashes of some ids."""
     parts = source.parts()
     whole = sum(part.rows for part in parts) <= _ALL
     read = [part if whole else _Beginning(part) for part in parts]
@@ -38,8 +41,7 @@ def require_distinct(source: ParquetSource) -> tuple[str, ...]:
         more = "" if whole else " or more"
         raise InputError(
             f"{parts[number].path}: every report must have an id of its own; got {places.size:,}"
-            f"{more} with the id of another report, as in a copied file (--distinct-ids, or "
-            f"distinct_ids=True, counts each id once)"
+            f"{more} with the id of another report, as in a copied file ({remedy})"
         )
     return _smallest([ids for part in read for _, ids in part.ids()])
 

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rumor.analysis.compare.quantities import Differences, QuantileDifferences, WithQuantiles
+from rumor.analysis.distinct_ids import require_distinct
 from rumor.analysis.estimate import stored_reports
 from rumor.analysis.sources import days_within
 from rumor.contract.collection import Collection, Question
@@ -58,11 +59,13 @@ def read_rows(
     chosen: Callable[[Sequence[str]], Sequence[str]],
     *,
     skip_invalid: bool = False,
+    distinct: bool = False,
     what: str,
 ) -> ReportRows:
     """Return the reports of a file or folder with those public columns that are `chosen`.
 
-    `what` is the analysis that needs them, in words.
+    `what` is the analysis that needs them, in words; where it is `distinct`, an id that occurs
+    twice is refused.
     """
     if Summary.is_file(path):
         raise InputError(f"{what} needs reports with their columns; {str(path)!r} is a summary")
@@ -70,6 +73,8 @@ def read_rows(
     asked = source.question
     public = [name for name in source.files[0].schema.names if name not in RESERVED_COLUMNS]
     names = list(dict.fromkeys(chosen(public)))
+    if distinct:
+        require_distinct(source, f"{what} takes no copies: leave them out")
     parts, kept = [], []
     for file in source.files:
         try:

@@ -367,6 +367,7 @@ def read_design(
         how.window,
         chosen,
         skip_invalid=how.skip_invalid,
+        distinct=True,
         what="an estimate with weights",
     )
 
