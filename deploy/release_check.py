@@ -24,6 +24,8 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
+from deploy import versions
+
 ROOT = Path(__file__).resolve().parent.parent
 MOST_MEGABYTES = 120
 """Of a device's install, packages and Rumor together, without pip."""
@@ -59,16 +61,10 @@ def main() -> int:
 
 def release_files(folder: Path) -> str:
     """The version is said in one place; the papers around a release name it."""
-    version = _version()
-    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
-    assert re.search(rf"^version: {re.escape(version)}$", citation, re.MULTILINE), (
-        f"CITATION.cff must name version {version}"
-    )
-    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    assert f"## {version}" in changes, f"CHANGELOG.md must have a section for {version}"
+    versions.check()
     for needed in ("paper/paper.md", ".github/workflows/release.yml", "docs/how-to/upgrade.md"):
         assert (ROOT / needed).exists(), f"{needed} is missing"
-    return f"version {version}"
+    return f"version {versions.version()}"
 
 
 def container_requirements(folder: Path) -> str:
@@ -106,7 +102,9 @@ def bill_of_materials(folder: Path) -> str:
         inside = [name for name in wheel.namelist() if "/sboms/" in name]
         assert len(inside) == 1, f"the wheel must hold one bill of materials; it has {inside}"
         bill = json.loads(wheel.read(inside[0]))
-    assert bill["metadata"]["component"]["version"] == _version(), "it is of another version"
+    assert bill["metadata"]["component"]["version"] == versions.version(), (
+        "it is of another version"
+    )
     required = [each["name"] for each in bill["components"] if each["scope"] == "required"]
     assert {"numpy", "cryptography"} <= set(required), f"it requires {required}"
     return f"{inside[0]}, {len(bill['components'])} components"
@@ -186,13 +184,6 @@ def _wheel(folder: Path) -> Path:
     found = sorted((folder / "one" / "dist").glob("*.whl"))
     assert found, "there is no wheel"
     return found[0]
-
-
-def _version() -> str:
-    text = (ROOT / "src" / "rumor" / "__init__.py").read_text(encoding="utf-8")
-    found = re.search(r'^__version__ = "(.+)"$', text, re.MULTILINE)
-    assert found is not None, "src/rumor/__init__.py must say the version"
-    return found[1]
 
 
 if __name__ == "__main__":

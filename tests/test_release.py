@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import tomllib
 from pathlib import Path
 
 import pytest
 
-from deploy import make_requirements, release_check
+from deploy import make_requirements, release_check, versions
 from hatch_build import BASE, pins, sbom
 
 ROOT = Path(__file__).parent.parent
@@ -22,6 +23,63 @@ def text_of(name: str) -> str:
 def test_the_files_of_a_release_agree(tmp_path: Path) -> None:
     assert release_check.release_files(tmp_path).startswith("version ")
     assert release_check.container_requirements(tmp_path).endswith(" hashes")
+
+
+@pytest.fixture
+def copies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of all files that say the version."""
+    for name in {"CHANGELOG.md", "src/rumor/__init__.py", *(f[0] for f in versions.FOLLOWERS)}:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    monkeypatch.setattr(versions, "ROOT", tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("follower", [each[0] for each in versions.FOLLOWERS])
+def test_another_version_in_one_file_is_noticed_and_written_anew(
+    copies: Path, follower: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    versions.check()
+    path = copies / follower
+    right = path.read_text(encoding="utf-8")
+    with monkeypatch.context() as later:
+        later.setattr(versions, "version", lambda: "7.5.3rc12")
+        versions.main()
+    assert path.read_text(encoding="utf-8") != right
+    assert "7.5" in path.read_text(encoding="utf-8")
+    for name in {each[0] for each in versions.FOLLOWERS} - {follower}:
+        shutil.copy(ROOT / name, copies / name)
+    with pytest.raises(AssertionError, match=re.escape(follower)):
+        versions.check()
+    versions.main()
+    assert path.read_text(encoding="utf-8") == right
+
+
+def test_the_changelog_begins_with_the_version(copies: Path) -> None:
+    text = (copies / "CHANGELOG.md").read_text(encoding="utf-8")
+    (copies / "CHANGELOG.md").write_text(text.replace("\n## ", "\n## 9.9.9\n\n## ", 1))
+    with pytest.raises(AssertionError, match=r"must begin with version .*; got 9\.9\.9"):
+        versions.check()
+
+
+@pytest.mark.parametrize(
+    ("python", "npm"),
+    [("1.0.0", "1.0.0"), ("1.0.0rc1", "1.0.0-rc.1"), ("2.3.4b10", "2.3.4-b.10")],
+)
+def test_versions_have_the_form_of_npm(python: str, npm: str) -> None:
+    assert versions.npm_version(python) == npm
+
+
+def test_pages_speak_of_versions_that_there_were() -> None:
+    """The changelog has a section for each; what was measured names the version that ran."""
+    known = set(re.findall(r"(?m)^## (\S+)", text_of("CHANGELOG.md")))
+    named = re.compile(
+        r"\b(?:Rumor|[Vv]ersions?|before|since|[Ff]rom|of|until|to|than|in) (\d+\.\d+\.\d+(?:rc\d+)?)\b"
+    )
+    pages = [*(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md")]
+    said = {(p.name, v) for p in pages for v in named.findall(p.read_text(encoding="utf-8"))}
+    assert {version for _, version in said} >= known
+    assert {(page, version) for page, version in said if version not in known} == set()
 
 
 def test_a_package_without_a_hash_or_of_another_version_is_noticed(
