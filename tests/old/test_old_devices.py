@@ -82,7 +82,7 @@ def same_costs(found: list[Row], expected: list[list[Any]]) -> None:
 
 
 def test_there_is_a_ledger_of_every_version() -> None:
-    assert [path.name for path in LEDGERS] == [f"v{number}" for number in range(1, 9)]
+    assert [path.name for path in LEDGERS] == [f"v{number}" for number in range(1, 10)]
 
 
 def test_all_that_a_device_knew_it_knows(old: Old) -> None:
