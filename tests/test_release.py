@@ -150,5 +150,29 @@ def test_the_documentation_is_searched_without_a_server() -> None:
     assert "use_directory_urls: false" in text_of("mkdocs.yml")
 
 
+def test_the_developers_container_has_what_the_tests_need() -> None:
+    settings = json.loads(text_of(".devcontainer/devcontainer.json"))
+    recipe = text_of(f".devcontainer/{settings['build']['dockerfile']}")
+    assert settings["remoteUser"] == "rumor"
+    needed = re.findall(r"^need \S+ (\S+)$", text_of(".ci/run"), re.MULTILINE)
+    assert len(needed) > 8
+    assert [package for package in needed if f" {package} " not in recipe] == []
+
+
+def test_contributors_find_their_forms() -> None:
+    forms = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.md"))
+    assert len(forms) >= 3
+    for form in forms:
+        head = re.match(r"---\nname: .+\nabout: .+\nlabels: \w+\n---\n", form.read_text("utf-8"))
+        assert head is not None, form.name
+    for name in (*(f".github/ISSUE_TEMPLATE/{form.name}" for form in forms), "CONTRIBUTING.md"):
+        for target in re.findall(r"\]\(([^)#:]+)\)", text_of(name)):
+            assert ((ROOT / name).parent / target).exists(), (name, target)
+    request = text_of(".github/PULL_REQUEST_TEMPLATE.md")
+    for path in ("CHANGELOG.md", "docs/reference/stable.md", "tests/old"):
+        assert path in request
+        assert (ROOT / path).exists()
+
+
 def section_of(text: str, name: str) -> str:
     return re.split(r"^\w", text.split(f"\n{name}:\n")[1], maxsplit=1, flags=re.MULTILINE)[0]
