@@ -45,8 +45,8 @@ def grouped_contents(store: Store, collection: Collection) -> dict[str, Any]:
     entry = store.find(collection.digest)
     return {
         str(stratum): {
-            "counted": store.summary(entry, "colour", [stratum]).reports,
-            "tally": store.summary(entry, "colour", [stratum]).tally.tolist(),
+            "counted": store.summary(entry, "colour", strata=[stratum]).reports,
+            "tally": store.summary(entry, "colour", strata=[stratum]).tally.tolist(),
         }
         for stratum in range(3)
     } | {"reports": sum(len(part.ids) for part in store.reports(entry, "colour"))}
@@ -96,7 +96,6 @@ def make_tables(folder: Path) -> dict[str, Any]:
         f"{folder / 'parts'}/",
         person="person",
         ledger=folder / "people.ledger",
-        random=rumor.Seeded(60),
         day=datetime.date(2026, 11, 16),
     )
     assert made.people is not None

@@ -28,12 +28,10 @@ JSON_COMMANDS = {
     "plan": ["--domain", "3", "--epsilon", "1", "--people", "10000"],
     "account": [_SURVEY],
     "audit": [_SURVEY, "--samples", "1000", "--seed", "1"],
-    "poisoning": [_SURVEY, "--people", "1000"],
     "estimate": [_SURVEY, _REPORTS, "-q", "colour"],
     "compare": [_SURVEY, _REPORTS, "-q", "colour", "--by", "country"],
-    "trend": [_SURVEY, _REPORTS, "-q", "colour", "--different-people"],
-    "regress": [_SURVEY, _REPORTS, "-q", "colour", "--on", "country"],
-    "attack": [_SURVEY, "-q", "colour"],
+    "regress": [_SURVEY, _REPORTS, "colour ~ country"],
+    "attack": ["--people", "50", "--words", "20"],
 }
 """Commands whose JSON is kept, with their arguments; paths are of the folder."""
 

@@ -459,6 +459,8 @@ def make_issuer(folder: Path) -> dict[str, Any]:
 
 def pack(folder: Path) -> None:
     """Compress databases, which are mostly zeros: nobody opens, and so changes, the original."""
+    for path in folder.rglob("*.lock"):
+        path.unlink()
     for path in [*folder.rglob("*.db"), *folder.rglob("*.sqlite3")]:
         path.with_name(f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes(), mtime=0))
         path.unlink()

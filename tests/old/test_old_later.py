@@ -18,12 +18,12 @@ from rumor.cli import main
 from rumor.collector.gateway import read_keys
 from rumor.collector.relay.release_times import last_moment
 from rumor.collector.relay.store import ArrivedEnvelope, EnvelopeBatch, RelayStore
-from rumor.collector.store.base import BatchAccepted, open_store
+from rumor.collector.store.base import BatchAccepted, ReportBatch, open_store
 from rumor.contract.collection import Collection
 from rumor.contract.envelope import EnvelopeFormat
 from rumor.core.errors import InputError
 from rumor.mechanisms.summary import Summary
-from tests.collector.tools import batch
+from tests.collector.tools import rows
 from tests.old.kept import HERE, copied
 from tests.old.make_later import NOON, PEOPLE, grouped_contents
 from tests.old.make_old import estimate_of
@@ -44,7 +44,8 @@ def test_groups_in_stores_go_on(old: Old) -> None:
     with closing(open_store(f"sqlite:///{folder / 'grouped.db'}")) as store:
         assert grouped_contents(store, collection) == told["groups"]
         entry = store.find(collection.digest)
-        assert store.write([batch(entry, "colour/1", [0, 1])]) == [BatchAccepted(2, 0)]
+        new = ReportBatch(entry.questions["colour/1"], rows(entry, "colour", [0, 1]))
+        assert store.write([new]) == [BatchAccepted(2, 0)]
         found = grouped_contents(store, collection)
         assert found["1"]["counted"] == told["groups"]["1"]["counted"] + 2
         assert [found[name] for name in "02"] == [told["groups"][name] for name in "02"]
@@ -100,7 +101,7 @@ def test_folders_of_parts_are_read(old: Old, capsys: pytest.CaptureFixture[str])
     document = json.loads(capsys.readouterr().out)
     assert document["reports"] == told["tables"]["reports"] == PEOPLE
     given = [str(contract), str(folder / "events.csv"), "-o", str(folder / "parts"), "--resume"]
-    more = ["--person", "person", "--ledger", str(folder / "people.ledger"), "--seed", "60"]
+    more = ["--person", "person", "--ledger", str(folder / "people.ledger")]
     assert main(["privatize", *given, *more, "--day", "2026-11-16"]) == 2
     assert "are complete (24): nothing is left to make" in capsys.readouterr().err
 
