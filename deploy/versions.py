@@ -50,8 +50,7 @@ def following(name: str) -> tuple[str, str]:
     text = (ROOT / name).read_text(encoding="utf-8")
     made = text
     for _, pattern, form in (each for each in FOLLOWERS if each[0] == name):
-        shown = form(version())
-        made, count = re.subn(pattern, lambda match, shown=shown: match[1] + shown, made)
+        made, count = re.subn(pattern, rf"\g<1>{form(version())}", made)
         assert count == 1, f"{name} must say the version once; it does {count} times"
     return text, made
 
