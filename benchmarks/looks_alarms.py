@@ -233,7 +233,13 @@ def alarms_by_look(histories: int, values: int, rng: np.random.Generator) -> tup
 def repeated(histories: int, rng: np.random.Generator) -> TrialRows:
     """Return whether histories of 10 values have had an alarm, of either test, in all weeks."""
     found = _alarmed_by_look(histories, 10, rng)
-    return np.transpose([alarmed[-1] for alarmed in found]).astype(float).tolist()
+    return as_rows(*(alarmed[-1] for alarmed in found))
+
+
+def as_rows(*columns: Vector | Mask) -> TrialRows:
+    """Return `columns` as a row for each trial."""
+    found: TrialRows = np.transpose([np.asarray(each, dtype=float) for each in columns]).tolist()
+    return found
 
 
 def _alarmed_by_look(histories: int, values: int, rng: np.random.Generator) -> tuple[Mask, Mask]:

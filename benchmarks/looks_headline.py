@@ -23,6 +23,7 @@ from benchmarks.looks_alarms import (
     WEEKS,
     Block,
     any_below,
+    as_rows,
     as_sample,
     supports,
     zipf,
@@ -63,7 +64,7 @@ def headlines(domain: int, histories: int, rng: np.random.Generator) -> TrialRow
         if len(days) >= _FIRST:
             p_values = _p_values(days).reshape(histories, domain)
             followed |= any_below(p_values, ALPHA / len(days) ** 2)
-    return np.transpose([watched | followed, watched, followed]).astype(float).tolist()
+    return as_rows(watched | followed, watched, followed)
 
 
 def _evidence(oracle: FrequencyOracle, weeks: list[Tally], day: int) -> Vector:

@@ -19,7 +19,7 @@ from scipy import stats
 
 import rumor
 from benchmarks.kept_parts import TrialRows
-from benchmarks.looks_alarms import Block, asked
+from benchmarks.looks_alarms import Block, as_rows, asked
 from rumor.core.types import Rows as Places
 from rumor.core.types import Tally, Vector
 from rumor.kinds.number.estimate import estimate_mean
@@ -54,7 +54,7 @@ class Missed:
     ) -> None:
         """Add a look at `n` reports by the `exact` intervals of all rows, history after history."""
         rows = np.arange(truth.size)
-        found = {}
+        found: dict[str, Vector] = {}
         for look in (AnyLook(n, PLANNED), ONE_LOOK):
             ends = exact.tails(rows, tails(look), "population")
             found[look.name] = np.stack(ends, axis=1).reshape(*truth.shape, 2)
@@ -79,11 +79,7 @@ class Missed:
         """Return for each history whether an interval for any look ever missed, whether one for
         one look did, the largest share of rows that missed, and the length over that for one look.
         """
-        columns = (self._ever["any"], self._ever["one"], self._worst, self._length)
-        found: TrialRows = np.transpose(
-            [np.asarray(each, dtype=float) for each in columns]
-        ).tolist()
-        return found
+        return as_rows(self._ever["any"], self._ever["one"], self._worst, self._length)
 
 
 def shares(domain: int) -> Vector:

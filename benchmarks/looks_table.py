@@ -93,10 +93,11 @@ def detection(found: Found) -> Iterator[Figure]:
     for name, rows in found.items():
         alarmed = rows[rows[:, 0] > 0]
         share = len(alarmed) / len(rows)
-        delay, dated, held = np.median(alarmed[:, 0]), *alarmed[:, 1:].mean(axis=0)
+        delay = float(np.median(alarmed[:, 0]))
+        dated, held = alarmed[:, 1:].mean(axis=0).tolist()
         must = name == "1.5"
         wanted, trials = ">= 95%, <= 9 weeks" if must else "", f"{len(rows)} of 52 weeks"
-        met = not must or (share >= 0.95 and float(delay) <= 9)
+        met = not must or (share >= 0.95 and delay <= 9)
         told = f"change of {name} noise units"
         measured = f"{share:.1%}, {delay:g} weeks"
         yield Figure(f"{told}: found, median delay", trials, measured, wanted, met)

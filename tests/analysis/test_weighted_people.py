@@ -284,17 +284,14 @@ def test_weights_are_for_one_look_in_python_too(name: str) -> None:
     mechanism, reports = _reports(name)
     design = SurveyDesign(np.linspace(1, 3, len(reports)))
     groups = np.where(_AGES > 50, "older", "younger")
-    found = [
-        rumor.compare(mechanism, reports, groups, design=design),
-        rumor.weigh(mechanism, reports, design),
-    ]
-    for one in found:
+    compared = rumor.compare(mechanism, reports, groups, design=design)
+    for one in (compared, rumor.weigh(mechanism, reports, design)):
         assert one.to_dict()["looks"] == "one"
         for show in (one.to_dict, one.table, one.to_csv, one.explain):
             with pytest.raises(InputError, match=r'looks must be "one" here: .*; got "any"$'):
                 show(looks="any")
     with pytest.raises(InputError, match="of people with weights are valid for one look"):
-        found[0].interval(looks="any")
+        compared.interval(looks="any")
 
 
 @pytest.mark.parametrize("cell", ["", "0", "-1", "many", "inf"])

@@ -235,10 +235,10 @@ def _milder(id: str) -> Any:
     return mechanism_of(id, 0.8)
 
 
-def _days(id: str) -> dict[str, Any]:
+def _days(id: str, people: int = 300) -> dict[str, Any]:
     """Return reports of some days, on the later of which people hold something else."""
     return {
-        f"2026-03-{1 + 3 * day:02}": reports_of(id, 300 + 40 * (day % 2), int(day > 5))
+        f"2026-03-{1 + 3 * day:02}": reports_of(id, people + 40 * (day % 2), int(day > 5))
         for day in range(9)
     }
 
@@ -296,7 +296,7 @@ def _watched(id: str) -> Any:
     days = {day: reports for day, reports in _days(id).items() if day < "2026-03-20"}
     few = dict(itertools.islice(_groups(id).items(), 2))
     found = {
-        "trend": lambda: _shown(_watch(id, _days(id), "day")),
+        "trend": lambda: _shown(_watch(id, _days(id, 3_000), "day")),
         "quiet": lambda: _watch(id, days, "week").table().splitlines(),
         "compare": lambda: _shown(
             rumor.compare(mechanism_of(id), few, **looked_for(id)), View(looks="any", users=900)
@@ -310,7 +310,8 @@ def _watched(id: str) -> Any:
 
 
 def _watch(id: str, days: Mapping[str, Any], every: str) -> Tabular:
-    return rumor.watch(mechanism_of(id), days, every=every, horizon=30, **looked_for(id))
+    terms: dict[str, Any] = {"every": every, "horizon": 30, "false_alarms": 0.2}
+    return rumor.watch(mechanism_of(id), days, **terms, **looked_for(id))
 
 
 def _regressed(id: str) -> Any:

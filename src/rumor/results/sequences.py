@@ -167,18 +167,19 @@ def _least_success(counts: Vector, trials: Vector, weight: Vector, tails: Vector
         evidence = mixture_evidence(counts, trials, weight, chance)
         return np.asarray(np.copysign(np.sqrt(np.abs(evidence)), evidence) - limit)
 
-    found[some] = _last_above(excess, counts / trials)
+    # At the share that was seen no larger chance is likelier: the evidence is 0 or less.
+    found[some] = _last_above(excess, counts / trials, -limit)
     return found
 
 
-def _last_above(falling: Callable[[Vector], Vector], high: Vector) -> Vector:
-    """Return the last chance at which a `falling` function is above 0, which it is not at `high`.
+def _last_above(falling: Callable[[Vector], Vector], high: Vector, at_high: Vector) -> Vector:
+    """Return the last chance at which a `falling` function is above 0; it is `at_high` at `high`.
 
-    It is 0 where there is none. Each step is one of inverse quadratic interpolation where that is
+    The chance is 0 where there is none. Each step is one of inverse quadratic interpolation where that is
     safe, else a halving (Chandrupatla, Advances in Engineering Software 28, 1997).
     """
     here, there = np.full(high.size, _SMALLEST), high
-    f_here, f_there = falling(here), falling(there)
+    f_here, f_there = falling(here), at_high
     none = f_here <= 0
     part = np.full(high.size, 0.5)
     for _ in range(_STEPS):
