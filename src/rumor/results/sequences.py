@@ -175,8 +175,8 @@ def _least_success(counts: Vector, trials: Vector, weight: Vector, tails: Vector
 def _last_above(falling: Callable[[Vector], Vector], high: Vector, at_high: Vector) -> Vector:
     """Return the last chance at which a `falling` function is above 0; it is `at_high` at `high`.
 
-    The chance is 0 where there is none. Each step is one of inverse quadratic interpolation where that is
-    safe, else a halving (Chandrupatla, Advances in Engineering Software 28, 1997).
+    The chance is 0 where there is none. Each step is one of inverse quadratic interpolation where
+    that is safe, else a halving (Chandrupatla, Advances in Engineering Software 28, 1997).
     """
     here, there = np.full(high.size, _SMALLEST), high
     f_here, f_there = falling(here), at_high
