@@ -157,7 +157,7 @@ def blocks() -> dict[str, Block]:
         return lambda rng: bool(watched(mechanism, of_week, rng).changes)
 
     many = functools.partial
-    found = {
+    found: dict[str, Alarmed] = {
         **{name: drawn(*one) for name, one in populations().items()},
         "choice, 400 values": many(many_values, 400, 1.0, 500, 5000),
         "choice, 5,000 values": many(many_values, 5000, 1.0, 500, 5000),
