@@ -36,7 +36,7 @@ from rumor.estimators.sequential import ChangeEvidence, flat_weights
 from rumor.mechanisms import FrequencyOracle
 
 PROMISED = 0.07
-_PEOPLE = (420, 400, 400, 400, 380, 200, 150)  # the reports of the days of a week
+REPORTS = (420, 400, 400, 400, 380, 200, 150)  # the reports of the days of a week
 _FIRST = 3  # the days that a trend needs
 
 
@@ -55,28 +55,28 @@ def headlines(domain: int, histories: int, rng: np.random.Generator) -> TrialRow
     days: list[Sample] = []
     weeks: list[Tally] = []
     for day in range(7 * WEEKS):
-        counts = rng.binomial(_PEOPLE[day % 7], chance)
-        days.append(as_sample(oracle, counts, _PEOPLE[day % 7]))
+        counts = rng.binomial(REPORTS[day % 7], chance)
+        days.append(as_sample(oracle, counts, REPORTS[day % 7]))
         weeks = [*weeks, counts] if day % 7 == 0 else [*weeks[:-1], weeks[-1] + counts]
         if len(weeks) > 1:
-            p_values = np.exp(-np.maximum(_evidence(oracle, weeks, day), 0.0))
-            watched |= any_below(p_values.reshape(histories, domain))
+            e_values = np.exp(np.maximum(log_evidence(oracle, weeks, day), 0.0))
+            watched |= any_below((1 / e_values).reshape(histories, domain))
         if len(days) >= _FIRST:
-            p_values = _p_values(days).reshape(histories, domain)
-            followed |= any_below(p_values, ALPHA / len(days) ** 2)
+            small = p_values(days).reshape(histories, domain)
+            followed |= any_below(small, ALPHA / len(days) ** 2)
     return as_rows(watched | followed, watched, followed)
 
 
-def _evidence(oracle: FrequencyOracle, weeks: list[Tally], day: int) -> Vector:
+def log_evidence(oracle: FrequencyOracle, weeks: list[Tally], day: int) -> Vector:
     """Return the log evidence of the watch at a day, whose week is not over yet."""
-    sizes = [sum(_PEOPLE)] * (len(weeks) - 1) + [sum(_PEOPLE[: day % 7 + 1])]
+    sizes = [sum(REPORTS)] * (len(weeks) - 1) + [sum(REPORTS[: day % 7 + 1])]
     samples = [as_sample(oracle, *week) for week in zip(weeks, sizes, strict=True)]
     weights = flat_weights(np.ones(len(weeks) - 1), HORIZON)
     # A week has hundreds of reports: no count is small enough for exact scores.
     return ChangeEvidence(standardised(samples, sizes).scores, weights).log_at(len(weeks) - 1)
 
 
-def _p_values(days: list[Sample]) -> Vector:
+def p_values(days: list[Sample]) -> Vector:
     """Return the p-value of the largest change of each value, as a trend has it."""
     common = PooledSamples(days).mean
     observed = np.array([day.mean for day in days])

@@ -114,7 +114,8 @@ class BandCounts:
     def adjoint(self, weights: Vector) -> Vector:
         """Return M' z, for one vector over the blocks or for several columns."""
         if self._written_out is not None:
-            return self._written_out.T @ weights + self.band.outside * weights.sum(axis=0)
+            rest = self.band.outside * weights.sum(axis=0)
+            return np.asarray(self._written_out.T @ weights + rest)
         whole = weights if self.block == 1 else np.repeat(weights, self.block, axis=0)
         return self.band.adjoint(whole[: self.band.outcomes])
 

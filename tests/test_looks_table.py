@@ -1,12 +1,18 @@
-"""Trials that are drawn in parts: a run that was stopped comes to the rows of one that was not."""
+"""The table of looks: a run that was stopped comes to the rows of one that was not.
+
+What it draws by counts is what the product answers of reports.
+"""
 
 from __future__ import annotations
 
+import datetime
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import rumor
+from benchmarks import looks_alarms, looks_headline
 from benchmarks.kept_parts import KeptParts, Part, TrialRows
 from benchmarks.looks_table import SECTIONS
 
@@ -59,3 +65,26 @@ def test_every_section_has_parts_with_seeds_of_their_own() -> None:
     sizes = {name: sum(part.trials for part in parts if part.section == name) for name in SECTIONS}
     blocks = {name: len(section.blocks()) for name, section in SECTIONS.items()}
     assert sizes == {name: blocks[name] * SECTIONS[name].histories for name in SECTIONS}
+
+
+def test_the_headline_is_read_as_the_watch_and_the_trend_say() -> None:
+    """Of seventeen days: two weeks, and three days of another."""
+    oracle = rumor.UnaryEncoding(domain=3, epsilon=1.0)
+    rng, monday = np.random.default_rng(4), datetime.date(2026, 1, 5)
+    reports, samples, weeks = {}, [], [np.zeros(3, dtype=np.int64) for _ in range(3)]
+    for day in range(17):
+        law = [0.6, 0.2, 0.2] if day < 7 else [0.2, 0.6, 0.2]
+        people = rng.choice(3, looks_headline.REPORTS[day % 7], p=law)
+        some = oracle.privatize(people, random=rumor.Seeded(day))
+        counts = np.rint(oracle.support_counts(oracle.tally(some))).astype(np.int64)
+        weeks[day // 7] += counts
+        reports[monday + datetime.timedelta(days=day)] = some
+        samples.append(looks_alarms.as_sample(oracle, counts, len(some)))
+    looks = [
+        looks_headline.log_evidence(oracle, weeks[:2], 13),
+        looks_headline.log_evidence(oracle, weeks, 16),
+    ]
+    watch, trend = rumor.watch(oracle, reports), rumor.trend(oracle, reports)
+    assert watch.evidence.max() > 10
+    np.testing.assert_allclose(watch.evidence, np.exp(np.maximum(0, looks).max(axis=0)), rtol=1e-9)
+    np.testing.assert_allclose(looks_headline.p_values(samples), trend.p_value, rtol=1e-9)
