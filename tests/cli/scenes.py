@@ -1170,7 +1170,7 @@ SCENES: dict[str, Scene] = {
     "vectors": Scene(
         "vectors",
         {"collection": _TABLES},
-        {"collection": "other.toml", "--out": "vectors.json", "--json": ""},
+        {"collection": "other.toml", "--out": "vectors.json"},
         _drawing,
     ),
     "vectors in a file": Scene(

@@ -54,6 +54,6 @@ def vectors(
         print_json(facts)
         return
     print(
-        f"{out}: {facts['questions']:,} questions, {reports:,} reports, a device of "
-        f"{facts['steps']:,} answers; digest {facts['digest'][:16]}..."
+        f"{out}: questions {facts['questions']:,}, reports {reports:,}, steps of a device "
+        f"{facts['steps']:,}; digest {facts['digest'][:16]}..."
     )

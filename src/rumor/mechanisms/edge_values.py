@@ -18,8 +18,11 @@ def edge_points(low: float, high: float) -> list[float]:
     return [min(low + (high - low) * part, high) for part in _PARTS]
 
 
-def edge_items(values: Sequence[object], places: Sequence[int], *, named: bool) -> list[object]:
-    """Return the `values` at `places`, or all where they are `named` and few."""
-    if named and len(values) <= _MOST_NAMES:
-        return list(values)
+def edge_items(
+    domain: int, labels: Sequence[object] | None, places: Sequence[int]
+) -> Sequence[object]:
+    """Return the values of a `domain` at `places`, or all its `labels` where they are few."""
+    if labels is not None and domain <= _MOST_NAMES:
+        return labels
+    values = range(domain) if labels is None else labels
     return [values[place] for place in sorted(set(places))]

@@ -81,7 +81,7 @@ class FrequencyOracle(LabelledDomain, SupportRates, DeclaredParameters):
     @override
     def edge_values(self) -> Sequence[object]:
         last = self.domain - 1
-        return edge_items(self.inputs(), (0, 1, last // 3, last), named=self.labels is not None)
+        return edge_items(self.domain, self.labels, (0, 1, last // 3, last))
 
     def encode(self, values: object) -> Codes:
         """Return labels, or integers if there are no labels, as integers 0..domain-1."""

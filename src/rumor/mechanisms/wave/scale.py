@@ -161,7 +161,7 @@ class Steps(Scale):
 
     @override
     def edge_values(self) -> Sequence[object]:
-        return edge_items(self.inputs(), (0, 1, self.domain - 1), named=self.labels is not None)
+        return edge_items(self.domain, self.labels, (0, 1, self.domain - 1))
 
     @override
     def labelled(self, labels: tuple[str, ...]) -> Steps:
