@@ -17,7 +17,7 @@ def vectors(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print the vectors of one contract, by which a port of a device is checked.
+    """Print the vectors of one contract, to check a port of a device.
 
     For a known secret and known random bytes: answers to each question, the bytes of every report
     and permanent answer, and the ledger of a device with every charge. A port that makes the same
