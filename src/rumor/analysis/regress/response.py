@@ -125,36 +125,34 @@ class Response:
         to each of the others. The mean is over the people who were fitted.
         """
         columns, people = self._distinct()
-        found = []
+        found: list[Effect] = []
+
+        def add(name: str, change: str, above: object, below: object, size: float = 1.0) -> None:
+            """Add the change of `size` of the column `name` between two of its values."""
+            filled = [
+                np.full_like(columns[name], value) if np.isscalar(value) else value
+                for value in (above, below)
+            ]
+            more, less = (self._mean({**columns, name: column}, people) for column in filled)
+            slopes = (more[1] - less[1]) / size
+            if slopes.any():  # else no term of the model is about the column
+                mean = np.asarray((more[0] - less[0]) / size)
+                found.append(Effect(name, change, mean, self._errors(slopes)))
+
         for name, column in columns.items():
             if column.dtype.kind in "iuf" and name not in self.design.categories:
                 step = _STEP * (float(np.std(column)) or 1.0)
-                moved = [
-                    self._mean({**columns, name: column + side * step}, people) for side in (1, -1)
-                ]
-                changes = [("per unit", *moved, 2 * step)]
-            else:
-                first, *others = sorted_values(self.columns[name])
-                base = self._mean({**columns, name: np.full_like(column, first)}, people)
-                changes = [
-                    (
-                        f"{value} against {first}",
-                        self._mean({**columns, name: np.full_like(column, value)}, people),
-                        base,
-                        1.0,
-                    )
-                    for value in others
-                ]
-            for change, (there, above), (here, below), size in changes:
-                slopes = (above - below) / size
-                if slopes.any():  # else no term of the model is about the column
-                    mean = np.asarray((there - here) / size)
-                    found.append(Effect(name, change, mean, self._errors(slopes)))
+                add(name, "per unit", column + step, column - step, 2 * step)
+                continue
+            first, *others = sorted_values(self.columns[name])
+            for value in others:
+                add(name, f"{value} against {first}", value, first)
         return found
 
     def _mean(self, columns: Mapping[str, Any], people: Vector) -> tuple[Vector, Vector]:
         """Return the mean expectation over `people` with these `columns`, and its derivatives."""
-        rows, total, bend = self.design.read(columns), 0.0, 0.0
+        rows = self.design.read(columns)
+        total, bend = np.zeros(1), np.zeros(1)
         for start in range(0, len(rows), _ROWS):
             some = slice(start, start + _ROWS)
             mean, slopes = self.expect(rows[some])
