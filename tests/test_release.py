@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import sys
 import tomllib
+import zipfile
 from pathlib import Path
 
 import pytest
 
-from deploy import make_requirements, release_check, versions
+from deploy import installs, least_versions, make_requirements, release_check, versions
 from hatch_build import BASE, pins, sbom
 
 ROOT = Path(__file__).parent.parent
@@ -136,6 +138,70 @@ def test_the_source_archive_has_what_a_wheel_is_built_from() -> None:
     included = project["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
     assert {"hatch_build.py", "deploy", "src", "README.md", "LICENSE"} <= set(included)
     assert all((ROOT / name).exists() for name in included)
+
+
+def test_folders_that_differ_are_noticed(tmp_path: Path) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    for place in (one, two):
+        (place / "deep").mkdir(parents=True)
+        (place / "deep" / "file").write_bytes(b"the same")
+    assert release_check.same_bytes(one, two) == 1
+    (two / "deep" / "file").write_bytes(b"other")
+    with pytest.raises(AssertionError, match="two builds of deep/file differ"):
+        release_check.same_bytes(one, two)
+    (two / "more").touch()
+    with pytest.raises(AssertionError, match="two builds have files"):
+        release_check.same_bytes(one, two)
+
+
+@pytest.mark.parametrize(
+    ("said", "licence", "is_free"),
+    [
+        (("BSD-3-Clause", None, []), "BSD-3-Clause", True),
+        ((None, "long text", ["License :: OSI Approved :: MIT License"]), "MIT License", True),
+        ((None, "Apache 2.0\n\nmore", ["License :: OSI Approved"]), "Apache 2.0", True),
+        (("LGPL-3.0-only", None, []), "LGPL-3.0-only", True),
+        (("GPL-3.0-only", None, []), "GPL-3.0-only", False),
+        (("AGPL-3.0-or-later", None, []), "AGPL-3.0-or-later", False),
+        ((None, None, []), "not stated", False),
+    ],
+)
+def test_licences_are_read_as_packages_say_them(
+    said: tuple[str | None, str | None, list[str]], licence: str, is_free: bool
+) -> None:
+    package = installs.Package("some", "1", installs.licence(*said))
+    assert (package.licence, package.is_free) == (licence, is_free)
+
+
+def test_an_advisory_in_a_dump_is_found(tmp_path: Path) -> None:
+    entries = [
+        {"id": "A", "affected": [{"package": {"name": "Some_Thing"}, "versions": ["1", "2"]}]},
+        {"id": "B", "affected": [{"package": {"name": "some-thing"}, "versions": ["1"]}]},
+        {"id": "C", "withdrawn": "2026-01-01",
+         "affected": [{"package": {"name": "some-thing"}, "versions": ["2"]}]},
+        {"id": "D", "affected": [{"package": {"name": "other"}, "versions": ["2"]}]},
+    ]  # fmt: skip
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as dump:
+        for entry in entries:
+            dump.writestr(f"{entry['id']}.json", json.dumps(entry))
+    pins = {"some.thing": "2", "numpy": "2.0"}
+    assert release_check.known_advisories(tmp_path / "all.zip", pins) == ["A (some-thing 2)"]
+
+
+def test_the_lowest_versions_are_those_of_the_requirements() -> None:
+    assert least_versions.lowest({"numpy>=2.0", "psycopg[binary]>=3.2.1", "pyspark>=4,<5"}) == [
+        "numpy==2.0", "psycopg[binary]==3.2.1", "pyspark==4",
+    ]  # fmt: skip
+    with pytest.raises(AssertionError, match="must say its lowest version; got 'numpy'"):
+        least_versions.lowest({"numpy"})
+    for extra in ("all", "excel", "spark", "gpu", "demo"):
+        assert least_versions.lowest(make_requirements.wanted(extra))
+    assert all((ROOT / name).exists() for name in least_versions.TESTS)
+
+
+def test_this_python_is_found() -> None:
+    version = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    assert installs.pythons()[version] == Path(sys.executable)
 
 
 @pytest.mark.slow
