@@ -61,7 +61,7 @@ def pythons() -> dict[str, Path]:
 
 def _is_version(python: Path, version: str) -> bool:
     """Return whether `python` runs and is of `version`; shims of a version manager may not."""
-    command = [python, "-c", "import sys, venv; print('%d.%d' % sys.version_info[:2])"]
+    command = [str(python), "-c", "import sys, venv; print('%d.%d' % sys.version_info[:2])"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return done.returncode == 0 and done.stdout.strip() == version
 
@@ -97,7 +97,7 @@ def packages(python: Path) -> list[Package]:
 
 
 def licence(expression: str | None, text: str | None, classifiers: list[str]) -> str:
-    """Return a licence in one line: the expression, else classifiers, else the start of the text."""
+    """Return a licence in one line: its expression, else classifiers, else the text's first words."""
     if expression:
         return expression
     named = [each.split(" :: ")[-1] for each in classifiers]

@@ -67,7 +67,7 @@ def main(arguments: list[str]) -> int:
         installs.install(python, PLACE, *packages, *tools)
         record.write_text(made)
     print(f"lowest versions: {', '.join(packages)}", flush=True)
-    command = [PLACE / "bin" / "python", "-m", "pytest", "-W", "default", "--quiet"]
+    command = [str(PLACE / "bin" / "python"), "-m", "pytest", "-W", "default", "--quiet"]
     options = ["-p", "no:cacheprovider", "--dist", "loadfile", "-n", "2"]
     chosen = arguments or list(TESTS)
     environment = {"PYTHONPATH": str(ROOT / "src"), "PATH": "/usr/bin:/bin", "HOME": str(PLACE)}
