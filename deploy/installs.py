@@ -97,7 +97,7 @@ def packages(python: Path) -> list[Package]:
 
 
 def licence(expression: str | None, text: str | None, classifiers: list[str]) -> str:
-    """Return a licence in one line: its expression, else classifiers, else the text's first words."""
+    """Return a licence in one line: its expression, else its classifiers, else its text."""
     if expression:
         return expression
     named = [each.split(" :: ")[-1] for each in classifiers]
