@@ -118,6 +118,20 @@ def test_a_comparison_of_equal_weights_is_the_unweighted_one() -> None:
     assert found.groups == plain.groups
 
 
+def test_a_comparison_of_people_with_weights_is_for_one_look() -> None:
+    """Student's quantiles are of one look: no form of the result is read at any."""
+    mechanism, reports = _reports("choice")
+    group = np.where(_AGES > 50, "old", "young")
+    found = rumor.compare(mechanism, reports, group, design=SurveyDesign())
+    rule = "comparisons of people with weights are for one look; got looks 'any'"
+    forms = (found.interval, found.table, found.to_dict, found.to_csv)
+    for form in forms:
+        with pytest.raises(InputError, match=rule):
+            form(looks="any")
+    plain = rumor.compare(mechanism, {name: reports[group == name] for name in ("old", "young")})
+    assert np.all(plain.interval(looks="any")[0] <= plain.interval()[0])
+
+
 def test_groups_that_share_clusters_are_no_independent_samples() -> None:
     """A cluster that is high in both groups moves the difference of them by nothing."""
     rng = np.random.default_rng(2)

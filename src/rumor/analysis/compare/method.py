@@ -160,6 +160,7 @@ def compare_people(
         method="weighted, unbiased",
         heading=heading,
         notes=(*notes, *told),
+        of_people=True,
     )
 
 

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 SHARES = ("share", "up to")
 """Quantities that are shares of people, shown as percentages."""
+PEOPLE_FOR_ONE_LOOK = "comparisons of people with weights are for one look"
 _TINY = 1e-12
 
 
@@ -85,6 +86,8 @@ class Comparison(Tabular):
     method: str = "unbiased"
     heading: str = ""
     notes: tuple[str, ...] = ()
+    of_people: bool = False
+    """Whether each person has a weight, a stratum or a cluster of their own."""
 
     @property
     def difference(self) -> Vector:
@@ -124,6 +127,7 @@ class Comparison(Tabular):
         shortest once `users` have reported in all groups.
         """
         view = View(level, looks=looks, users=users)
+        self.look(view)
         outside = each_outside(level, self._size if simultaneous else 1)
         ends = [
             pair.intervals.bounds(self._pair_look(pair, view).quantile(outside / 2))
@@ -133,6 +137,8 @@ class Comparison(Tabular):
 
     @override
     def look(self, view: View) -> OneLook:
+        if view.looks != "one" and self.of_people:
+            raise InputError(f"{PEOPLE_FOR_ONE_LOOK}; got looks {view.looks!r}")
         if view.looks != "one" and self.of != "population":
             raise InputError(
                 'looks must be "one" here: intervals for these respondents are valid for one look; '
