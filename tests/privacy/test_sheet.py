@@ -88,7 +88,7 @@ def test_the_command_writes_a_page_for_each_language(
     assert main(line) == 0
     assert capsys.readouterr().out == "written: 's.html'\n"
     page = Path("s.html").read_text("utf-8")
-    assert page.count('<section class="sheet"') == 2
+    assert page.count('<section class="sheet spoken"') == 2
     assert '<html lang="ja">' in page
     assert "Did you copy &lt;it&gt;?" in page
     assert "<script" not in page
