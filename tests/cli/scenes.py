@@ -237,6 +237,13 @@ def _desk(*functions: str) -> Callable[[Collaborators], None]:
     return collaborators
 
 
+def _comparing(held: Collaborators) -> None:
+    _desk("rumor.analysis.compare.method:compare_reports")(held)
+    samples = home_pages().question("homepage"), ("one", "other")
+    held.stand("rumor.analysis.compare.method:count_samples", samples)
+    held.stand("rumor.analysis.cheating:cheating", "cheats")
+
+
 def _counting(held: Collaborators) -> Callable[..., Stand]:
     """Return a function that starts the engine of what it is given, as for two files."""
 
@@ -1011,11 +1018,12 @@ SCENES: dict[str, Scene] = {
             "--other": "other.toml",
             "--different-people": "",
             "--watch": "",
+            "--cheating": "more.parquet",
             **_COUNTED,
             **_VIEW,
             **_FILES,
         },
-        _desk("rumor.analysis.compare.method:compare_reports"),
+        _comparing,
     ),
     "compare by people's weights": Scene(
         "compare",

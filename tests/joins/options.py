@@ -66,6 +66,8 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         "--cluster",
     ),
     "compare": (
+        # tests/analysis/test_cheating.py
+        "--cheating",
         "--against",
         "--other",
         "--watch",
