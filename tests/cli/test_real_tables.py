@@ -232,7 +232,8 @@ def test_what_is_missing_to_read_a_file_is_named(
     needed = {".sav": ("read_spss", ("pandas", "pyreadstat_is_not_here"))}
     monkeypatch.setattr(table_files, "STATISTICS", needed)
     Path("t.sav").write_bytes(b"$FL2")
-    assert "the Python package pyreadstat_is_not_here must be installed" in refused(capsys, "t.sav")
+    said = refused(capsys, "t.sav")
+    assert "pyreadstat_is_not_here must be installed (pip install 'rumor[statistics]')" in said
 
 
 def test_a_begun_collection_reads_the_table_it_was_begun_from(capsys: Outputs) -> None:

@@ -173,6 +173,7 @@ def test_a_line_of_text_begins_no_list_and_no_code() -> None:
     text = as_markdown(lambda: "- a\n1. b\n+ c\n    d\n# e\n> f\n2) g\n=== h")
     kinds = {token.type for token in MarkdownIt("commonmark").parse(text)}
     assert kinds == {"paragraph_open", "inline", "paragraph_close"}
+    assert as_markdown(lambda: "South 1.56, elsewhere 1.14.") == "South 1.56, elsewhere 1.14.\n"
 
 
 def test_a_summary_has_facts_between_rules(estimate: Any) -> None:

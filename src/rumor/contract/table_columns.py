@@ -10,7 +10,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rumor.contract.groups import LEAST_SHOWN, OTHER
 from rumor.contract.person_rows import is_id_name
@@ -63,7 +63,7 @@ class TableColumn:
     name: str
     cells: tuple[str, ...]
     blanks: int
-    labels: ColumnLabels = ColumnLabels()
+    labels: ColumnLabels = field(default_factory=ColumnLabels)
     """What the file says of the column."""
 
     @property

@@ -35,7 +35,11 @@ STATISTICS = {
 }
 _KNOWN = (".csv", ".parquet", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz", *STATISTICS)
 
-_INSTEAD = {".xlsx": " (pip install 'rumor[excel]'), or the sheet saved as CSV"}
+_STATISTICS = " (pip install 'rumor[statistics]')"
+_INSTEAD = {
+    ".xlsx": " (pip install 'rumor[excel]'), or the sheet saved as CSV",
+    **dict.fromkeys((".dta", ".sav", ".zsav"), _STATISTICS),
+}
 
 # How the cells of a CSV can be read.
 _TYPES = {"text": pa.string(), "integer": pa.int64(), "number": pa.float64()}

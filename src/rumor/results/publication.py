@@ -16,7 +16,7 @@ _BARS = frozenset(" ▁▂▃▄▅▆▇█▏▎▍▌▋▊▉")
 _NO_SPACE = re.compile(r"[\r\n\t]")
 
 _MARKDOWN = re.compile(r"[\\`*_\[\]<>|~$@^]|:(?=//)|&(?=[#\w])")
-_LIST = re.compile(r"([0-9]+)([.)])(?= |$)")
+_LIST = re.compile(r"^([0-9]+)([.)])(?= |$)")
 _ADDRESS = re.compile("www[.]", re.IGNORECASE)
 
 _LATEX = {
