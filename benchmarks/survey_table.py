@@ -5,9 +5,10 @@
 Answers depend on the weights, and on clusters where there are some; every trial draws new people.
 A block is a quantity at one design effect of the weights; its cells (people, epsilon, answers, how
 they depend on weights) are drawn from the seed. Blocks are also of weights raked to three margins,
-of differences of weighted groups, and of slopes with weights and 60 clusters. Limits: no block covers less than 95 % beyond
-chance (exact binomial, Holm over the blocks, alpha 1 %), all together at least 94.5 %, and the mean
-width is at most 1.15 times that of the published formulas, which are written out here.
+of differences of weighted groups, and of slopes with weights and 60 clusters. Limits: no block
+covers less than 95 % beyond chance (exact binomial, Holm over the blocks, alpha 1 %), all together
+at least 94.5 %, and the mean width is at most 1.15 times that of the published formulas, where
+there are some; they are written out here.
 """
 
 from __future__ import annotations
