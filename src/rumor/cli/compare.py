@@ -107,7 +107,6 @@ def compare(
         compare_stored_people,
         read_period,
     )
-    from rumor.analysis.compare.result import PEOPLE_FOR_ONE_LOOK
     from rumor.results.view import View
 
     view = View(*vars(shown).values(), **watched.fields())
@@ -126,7 +125,9 @@ def compare(
                 f"{weighed} without"
             )
         if watched.watch:
-            raise InputError(f"{PEOPLE_FOR_ONE_LOOK}; got {weighed} with --watch")
+            raise InputError(
+                f"comparisons of people with weights are for one look; got {weighed} with --watch"
+            )
         with counted.counting() as counting:
             stored = ReportSelection(collection, one, question, groups.different_people, counting)
             found = compare_stored_people(

@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
 SHARES = ("share", "up to")
 """Quantities that are shares of people, shown as percentages."""
-PEOPLE_FOR_ONE_LOOK = "comparisons of people with weights are for one look"
 _TINY = 1e-12
 
 
@@ -86,8 +85,8 @@ class Comparison(Tabular):
     method: str = "unbiased"
     heading: str = ""
     notes: tuple[str, ...] = ()
-    of_people: bool = False
-    """Whether each person has a weight, a stratum or a cluster of their own."""
+    weighted: bool = False
+    """Whether people have weights of their own."""
 
     @property
     def difference(self) -> Vector:
@@ -127,7 +126,7 @@ class Comparison(Tabular):
         shortest once `users` have reported in all groups.
         """
         view = View(level, looks=looks, users=users)
-        self.look(view)
+        self.look(view)  # refuses looks at which these intervals do not hold
         outside = each_outside(level, self._size if simultaneous else 1)
         ends = [
             pair.intervals.bounds(self._pair_look(pair, view).quantile(outside / 2))
@@ -137,8 +136,11 @@ class Comparison(Tabular):
 
     @override
     def look(self, view: View) -> OneLook:
-        if view.looks != "one" and self.of_people:
-            raise InputError(f"{PEOPLE_FOR_ONE_LOOK}; got looks {view.looks!r}")
+        if view.looks != "one" and self.weighted:
+            raise InputError(
+                'looks must be "one" here: differences of people with weights are valid for one '
+                f'look; got "{view.looks}"'
+            )
         if view.looks != "one" and self.of != "population":
             raise InputError(
                 'looks must be "one" here: intervals for these respondents are valid for one look; '
