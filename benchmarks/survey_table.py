@@ -192,7 +192,9 @@ def _raked(cell: Cell, rng: np.random.Generator) -> tuple[bool, float, float]:
         rng.choice(size.size, cell.people, p=size * chance / (size @ chance))
         for size, chance in zip(sizes, asked, strict=True)
     ]
-    places = cell.middle + sum(one[at] for one, at in zip(moved, found, strict=True))
+    places = np.full(cell.people, cell.middle)
+    for one, at in zip(moved, found, strict=True):
+        places += one[at]
     whole = np.add.outer(np.add.outer(moved[0], moved[1]), moved[2])
     share = np.einsum("ijk,i,j,k->", _share(cell.middle + whole), *sizes)
     margins: dict[str, tuple[object, dict[str, float]]] = {

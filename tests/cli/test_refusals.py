@@ -160,6 +160,7 @@ REFUSED = {
     f"estimate {PAIR} --json --latex": "a result is printed in one form; got --json and --latex",
     f"compare {PAIR} reports.parquet --markdown --latex": "got --markdown and --latex",
     f"estimate {PAIR} --plot-width 85": "for a chart's .png or .svg file; got no file",
+    f"compare {PAIR} --cheating": "is one estimate from two samples, A and B; got no B",
     f"compare {PAIR} --by b --plot c.html --plot-width 85": "file; got 'c.html'",
     f"estimate {PAIR} --plot c.png --plot-width 5": "must be 20 to 500 mm wide; got 5",
     "statement collection.toml --registry s.html": "this file must end in .json; got 's.html'",
