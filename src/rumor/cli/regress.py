@@ -66,6 +66,8 @@ def regress(
     that coefficients are those of the answers themselves. With weights, strata or clusters,
     errors are those of the survey design.
 
+    A formula may also explain a public column by the question, a choice: "wage ~ member + age".
+
     \b
     Example:
       rumor regress survey.toml reports.parquet "smokes ~ age + country"

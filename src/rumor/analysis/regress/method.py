@@ -17,6 +17,7 @@ from rumor.analysis.estimate import as_collection
 from rumor.analysis.people import repeated_within
 from rumor.analysis.regress.formula import as_columns, column_names, design, right_side
 from rumor.analysis.regress.models import MODELS, Task
+from rumor.analysis.regress.outcome import OutcomeFormula, explain_outcome, left_side
 from rumor.analysis.regress.response import Response
 from rumor.analysis.regress.result import Regression
 from rumor.analysis.survey import DesignColumns, read_rows
@@ -39,6 +40,7 @@ def regress(
     reference: str | int | None = None,
     design: SurveyDesign | None = None,
     linear: bool = False,
+    private: str | None = None,
 ) -> Regression:
     """Regress private answers on public columns.
 
@@ -53,10 +55,21 @@ def regress(
     finite, and intervals are by profile. With a `design` people have weights, and errors are those
     of their strata and clusters. Columns that are constant, or follow from others, are left
     out and named.
+
+    With `private` the formula explains a public column by the private answers to a choice, which
+    it calls by this name: "wage ~ member + age".
     """
     kind = kind_of(mechanism)
     return regress_kind(
-        kind, mechanism, reports, columns, formula, reference, drawn=design, linear=linear
+        kind,
+        mechanism,
+        reports,
+        columns,
+        formula,
+        reference,
+        drawn=design,
+        linear=linear,
+        private=private,
     )
 
 
@@ -71,9 +84,11 @@ def regress_kind(
     notes: tuple[str, ...] = (),
     drawn: SurveyDesign | None = None,
     linear: bool = False,
+    private: str | None = None,
 ) -> Regression:
-    """Regress private answers of a known `kind` on public columns."""
-    model = _checked_model(kind, mechanism, linear)
+    """Regress private answers of a known `kind` on public columns, or a public column on them."""
+    side = None if private is None else OutcomeFormula.read(formula or "", private)
+    model = _checked_model(kind, mechanism, linear, side is not None)
     mechanism.validate(reports).require()
     known, rows = as_columns(columns), as_reports(reports, mechanism.width)
     for name, column in known.items():
@@ -83,7 +98,8 @@ def regress_kind(
                 f"{name!r} has {len(column):,}"
             )
     asked = " + ".join(known) if formula is None else formula
-    named = {name: known[name] for name in column_names(asked, list(known))} or known
+    wanted = column_names(asked, list(known)) if side is None else side.names(list(known))
+    named = {name: known[name] for name in wanted} or known
     whole = ~np.any([_missing(column) for column in named.values()], axis=0)
     if not whole.any():
         raise InputError(
@@ -94,10 +110,14 @@ def regress_kind(
         whole &= survey.kept
     # Without missing values, a list of objects may become numbers.
     public = {name: np.asarray(c[whole].tolist()) for name, c in named.items()}
-    said, dropped = design(asked, public).independent()
+    said, dropped = design(asked, public).independent() if side is None else side.design(public)
     people = np.ones(len(rows)) if survey is None else _spread_out(survey)
     task = Task(kind, mechanism, rows[whole], said, people[whole], survey, whole, reference)
-    found = MODELS[model](task)
+    if side is None:
+        found = MODELS[model](task)
+    else:
+        found = explain_outcome(task, side, public.pop(side.outcome), linear)
+        public[side.private] = np.array([str(value) for value in found.hidden_values])
     every = [place for places in found.places.values() for place in places]
     told = []
     if survey is not None:
@@ -129,6 +149,7 @@ def regress_kind(
             columns=public,
             people=people[whole],
             freedom=found.freedom,
+            hidden=found.hidden,
         ),
         deviations=np.array([columns.get(term, 0.0) for term in found.terms]),
         is_odds=found.is_odds,
@@ -159,9 +180,14 @@ def _spread_out(survey: Survey) -> Vector:
 _FEW_CLUSTERS = 40
 
 
-def _checked_model(kind: Kind[Any], mechanism: Mechanism, linear: bool) -> str:
-    """Return the name of the model of this `kind` of answers."""
+def _checked_model(kind: Kind[Any], mechanism: Mechanism, linear: bool, explains: bool) -> str:
+    """Return the name of the model of this `kind` of answers, or of what it `explains`."""
     models = kind.regression_models(mechanism)
+    if explains and "odds" not in models:
+        raise InputError(
+            f"private answers that explain a public column are those to a choice; got kind "
+            f"{kind.name!r}"
+        )
     if not models:
         raise InputError(
             f"a regression explains a choice, a set, a number or ordered answers by public "
@@ -190,9 +216,12 @@ def regress_reports(
     The reports are read here, whichever engine counts, each report once.
     """
     right_side(formula)
+    outcome = left_side(formula)
 
     def chosen(public: Sequence[str]) -> list[str]:
         names = column_names(formula, public)
+        if outcome in public and outcome not in names:
+            names.append(outcome)
         if not names:
             raise InputError(
                 f"a formula names public columns of the reports ({', '.join(public) or 'none'}); "
@@ -213,7 +242,8 @@ def regress_reports(
     )
     asked = rows.question
     public = [name for name in rows.columns.column_names if name != "day"]
-    names = column_names(formula, public)
+    private = asked.id if outcome in public and outcome != asked.id else None
+    names = column_names(formula, public) if private is None else public
     columns = pa.table({name: _numbers(rows.columns.column(name)) for name in names})
     return regress_kind(
         KINDS[asked.kind],
@@ -222,15 +252,16 @@ def regress_reports(
         columns,
         formula,
         reference,
-        heading=_heading(asked, formula),
+        heading=_heading(asked, formula, None if private is None else outcome),
         notes=tuple(repeated_within(asked, stored.different_people)),
         drawn=None if drawn is None else drawn.design(rows.columns),
         linear=linear,
+        private=private,
     )
 
 
-def _heading(asked: Question, formula: str) -> str:
-    told = f"{asked.id} ~ {right_side(formula).strip()}"
+def _heading(asked: Question, formula: str, outcome: str | None) -> str:
+    told = f"{outcome or asked.id} ~ {right_side(formula).strip()}"
     return f"{asked.id}: {asked.text}\n{told}" if asked.text else told
 
 

@@ -94,6 +94,9 @@ class Fit:
     null_log_likelihood: float | None = None
     whole_likelihood: bool = True
     rare: tuple[object, ...] = ()
+    hidden: str | None = None
+    """The name of private answers that explain a public outcome."""
+    hidden_values: tuple[Any, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -101,7 +104,7 @@ def _odds(task: Task) -> Fit:
     """Return the log-odds of the answers to a choice."""
     chances, outputs, channel = task.kind.report_likelihoods(task.mechanism, task.reports)
     values: list[Any] = list(task.mechanism.labels or range(chances.shape[1]))
-    at = _reference(values, task.reference)
+    at = reference_place(values, task.reference)
     data = _Data(chances, outputs, channel, task.people)
     one = functools.partial(fit, reference=at)
     full, where = data.fitted(task.design.matrix, one)
@@ -261,7 +264,8 @@ def _rare(task: Task, values: list[Any]) -> list[Any]:
     return [value for value, is_rare in zip(values, few, strict=True) if is_rare]
 
 
-def _reference(values: list[object], asked: str | int | None) -> int:
+def reference_place(values: list[object], asked: str | int | None) -> int:
+    """Return the place of the answer that is `asked` for among `values`, by default the first."""
     if asked is None:
         return 0
     for place, value in enumerate(values):

@@ -64,6 +64,8 @@ class Response:
     people: Vector = field(repr=False)
     """The weight of each of them."""
     freedom: float = math.inf
+    hidden: str | None = None
+    """The column of answers that are private, of which only the values are known."""
 
     def quantile(self, z: float) -> float:
         """Return the quantile of errors for the normal quantile `z`."""
@@ -119,7 +121,18 @@ class Response:
                 f"rows to predict must have {what} in column {name!r}; got "
                 f"{format_value(_first_other(column, kind))}"
             ) from None
+        if name == self.hidden:
+            self._check_answers(name, column.astype(str).tolist())
         return column if kind == "b" else column.astype(str)
+
+    def _check_answers(self, name: str, given: Sequence[str]) -> None:
+        known = self.columns[name].tolist()
+        others = [answer for answer in given if answer not in known]
+        if others:
+            raise InputError(
+                f"rows to predict must have one of the answers to {name!r} ({', '.join(known)}); "
+                f"got {format_value(others[0])}"
+            )
 
     def effects(self) -> list[Effect]:
         """Return the average marginal effects of each column that the model uses.
@@ -127,6 +140,11 @@ class Response:
         Of a column of numbers, the mean slope; of any other, the mean change from the first value
         to each of the others. The mean is over the people who were fitted.
         """
+        if self.hidden is not None:
+            raise InputError(
+                f"marginal effects are means over respondents, whose answers to {self.hidden!r} "
+                f"are private; predict rows instead (--predict)"
+            )
         columns, people = self._distinct()
         found: list[Effect] = []
 
