@@ -184,7 +184,7 @@ def test_the_command_explains_a_public_column(
     Path("c.json").write_bytes(contract.canonical())
     columns, answers = people("odds", 2000, 8)
     mechanism = contract.question().mechanism
-    reports = mechanism.without_labels().privatize(  # type: ignore[attr-defined]
+    reports = mechanism.without_labels().privatize(
         (answers == "yes").astype(int), random=rumor.Seeded(1)
     )
     kept = {name: pa.array(column) for name, column in columns.items()}
