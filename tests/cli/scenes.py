@@ -1075,6 +1075,7 @@ SCENES: dict[str, Scene] = {
             "formula": "'a ~ c'",
             "--question": "medicine",
             "--reference": "news",
+            "--linear": "",
             "--predict": "people.csv",
             "--margins": "",
             "--weights": "weights.csv",
