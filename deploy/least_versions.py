@@ -57,7 +57,8 @@ def lowest(requirements: set[str]) -> list[str]:
 def main(arguments: list[str]) -> int:
     """Make the environment if it is not that of these versions, and run the tests in it."""
     python = next(iter(installs.pythons().values()))
-    packages = lowest(wanted() | wanted("all") | wanted("excel"))
+    extras = wanted("all") | wanted("excel") | wanted("statistics")
+    packages = lowest(wanted() | extras)
     pinned = dict(re.findall(r"^([\w.-]+)==(\S+)", (ROOT / "constraints.txt").read_text(), re.M))
     tools = [f"{name}=={pinned[name]}" for name in TOOLS]
     record = PLACE / "versions.txt"

@@ -194,7 +194,7 @@ def test_the_lowest_versions_are_those_of_the_requirements() -> None:
     ]  # fmt: skip
     with pytest.raises(AssertionError, match="must say its lowest version; got 'numpy'"):
         least_versions.lowest({"numpy"})
-    for extra in ("all", "excel", "spark", "gpu", "demo"):
+    for extra in ("all", "excel", "statistics", "spark", "gpu", "demo"):
         assert least_versions.lowest(make_requirements.wanted(extra))
     assert all((ROOT / name).exists() for name in least_versions.TESTS)
 
