@@ -119,6 +119,7 @@ def test_a_small_crowd_adds_nothing_to_one_report() -> None:
     for people in (2, 10):
         row = shuffle_account([collection("epsilon = 1.0", 1)], people=people, delta=1e-9).rows[1]
         assert row.epsilon is None
+        assert row.refused is not None
         assert row.refused.startswith(f"Shuffling among {people} reports adds nothing useful")
         assert "no epsilon below 1 can be certified" in row.refused
 
