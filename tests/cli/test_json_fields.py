@@ -30,7 +30,7 @@ FIELDS: dict[str, list[str]] = tomllib.loads(
     Path(__file__).with_name("json_fields.toml").read_text(encoding="utf-8")
 )
 # What they serve or send is read in other tests; the others print an analyst's answers.
-ELSEWHERE = {"answer", "withdraw", "serve", "relay", "issue", "demo", "modules", "vectors"}
+ELSEWHERE = {"answer", "withdraw", "serve", "relay", "issue", "demo", "modules"}
 ANSWERS = {"estimate", "compare", "regress", "combine", "trend"}
 
 
