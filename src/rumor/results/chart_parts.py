@@ -12,6 +12,9 @@ from typing import Any, TypeVar, cast
 
 import altair as alt
 
+from rumor.core.plain_text import percent
+from rumor.results.view import View
+
 INK = "#1d1f23"
 LINE = "#1d5a96"
 BAR = "#9ecae9"
@@ -20,6 +23,11 @@ TILES = (BAR, "#ffd8a8", "#b2dfb0", "#d0bfff", "#ffc9c9", "#dee2e6")
 """Colours of areas side by side, which their labels tell apart as well."""
 SERIES = (LINE, TRUTH, "#2b8a3e", "#7048a8", "#8a6d1d", "#0b8a9c", "#b0306a", "#666666")
 """Colours of lines in one chart."""
+
+
+def lines_fact(view: View, of: str | None = None) -> str:
+    """Return what the lines of a chart of a `view` are; `of` is their target, if not the view's."""
+    return f"lines are {percent(view.level)} intervals of the {of or view.of}"
 
 
 C = TypeVar("C", alt.HConcatChart, alt.VConcatChart)

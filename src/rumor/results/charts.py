@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import altair as alt
 import numpy as np
 
-from rumor.core.plain_text import one_line, percent
+from rumor.core.plain_text import one_line
 from rumor.results.chart_files import chart_svg as chart_svg
 from rumor.results.chart_files import checked_chart_path as checked_chart_path
 from rumor.results.chart_files import save_chart as save_chart
 from rumor.results.chart_files import save_if_named as save_if_named
-from rumor.results.chart_parts import BAR, INK, LINE, TRUTH
+from rumor.results.chart_parts import BAR, INK, LINE, TRUTH, lines_fact
 from rumor.results.estimate import Estimate
 from rumor.results.intervals import Bounds
 from rumor.results.view import View
@@ -57,10 +57,8 @@ def frequency_chart(
 
 def how_made(estimate: Estimate, view: View) -> str:
     """Return a sentence about the method of the estimates and the meaning of the lines."""
-    return (
-        f"epsilon {estimate.epsilon:.3g} each; method {estimate.method}; "
-        f"lines are {percent(view.level)} intervals of the {view.of}"
-    )
+    made = f"epsilon {estimate.epsilon:.3g} each; method {estimate.method}"
+    return f"{made}; {lines_fact(view)}" if estimate.has_intervals else made
 
 
 def strata_chart(

@@ -8,8 +8,15 @@ from typing import TYPE_CHECKING
 import altair as alt
 import numpy as np
 
-from rumor.core.plain_text import percent
-from rumor.results.chart_parts import BAR, LINE, base_chart, diamonds, frame_panels, points
+from rumor.results.chart_parts import (
+    BAR,
+    LINE,
+    base_chart,
+    diamonds,
+    frame_panels,
+    lines_fact,
+    points,
+)
 from rumor.results.view import View
 
 if TYPE_CHECKING:
@@ -50,7 +57,7 @@ def keyvalue_chart(
     hidden = len(estimate.values) - len(order)
     facts = [
         f"{estimate.reports:,} reports, epsilon {estimate.epsilon:.3g} each; method "
-        f"{estimate.method}; lines are {percent(view.level)} intervals of the {view.of}",
+        f"{estimate.method}; {lines_fact(view)}",
         estimate.coverage_sentence(view),
         *estimate.notes,
         *([f"the {hidden:,} least frequent keys are not shown"] if hidden else []),

@@ -9,7 +9,7 @@ import altair as alt
 import numpy as np
 
 from rumor.core.plain_text import percent
-from rumor.results.chart_parts import BAR, LINE, TRUTH, frame_panels, points
+from rumor.results.chart_parts import BAR, LINE, TRUTH, frame_panels, lines_fact, points
 from rumor.results.view import View
 
 if TYPE_CHECKING:
@@ -32,9 +32,10 @@ def distribution_chart(
     labels = estimate.scale.labels is not None
     upper = _labelled(estimate, view, truth) if labels else _histogram(estimate, truth)
     lower = _steps(estimate, view) if labels else _function(estimate, view, truth)
+    band = f"the band is the {percent(view.level)} interval of the population"
     facts = [
         f"{estimate.reports:,} reports, epsilon {estimate.epsilon:.3g} each; method "
-        f"{estimate.method}; the band is the {percent(view.level)} interval of the population",
+        f"{estimate.method}; {lines_fact(view, 'population') if labels else band}",
         *(["dashed: the quartiles"] if not labels else []),
         *(["orange: the truth"] if truth is not None else []),
     ]
@@ -184,6 +185,6 @@ def strata_chart(
         rows.append({"value": name, "mean": found.value, "low": found.low, "high": found.high})
     total = sum(estimate.reports for estimate in estimates.values())
     layers = points(rows, "mean", f"mean, by {by}", ends, truth=False)
-    facts = f"{total:,} reports; lines are {percent(view.level)} intervals of the population"
+    facts = f"{total:,} reports; {lines_fact(view, 'population')}"
     chart = alt.LayerChart(layer=layers).properties(width=520, height=alt.Step(24))
     return chart.properties(title=alt.Title(title, subtitle=facts))
