@@ -135,7 +135,8 @@ def strips(question: Question) -> Iterator[tuple[str, str | None]]:
         typed = [re.search(r'type="(?:number|text)".* = "(.*)"', line) for line in lines]
         ticked = [re.search(r'value="(.*)" \[x\]', line) for line in lines]
         marked = [line for line in lines if "insetInlineStart" in line]
-        held = [found for found in (*typed, *ticked) if found is not None]
+        slid = [re.search(r'p class="value" dir="auto" .*: "(.*)"', line) for line in lines]
+        held = [found for found in (*typed, *ticked, *slid) if found is not None]
         yield held[0][1].strip() if held else "", marked[0] if marked else None
 
 

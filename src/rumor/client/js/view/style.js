@@ -25,6 +25,9 @@ const STYLE = `
 .scale .option { flex-direction: column; gap: 0.2rem; padding: 0.5rem 0.2rem; border: 1px solid var(--line); }
 .scale .option:has(:checked) { border-color: var(--accent); }
 input[type="range"] { width: 100%; accent-color: var(--accent); }
+.control .ends { display: flex; justify-content: space-between; gap: 2rem; margin: 0 0 0.5rem; overflow-wrap: anywhere; }
+.ends span + span { text-align: end; }
+.control p.value { margin: 0 0 0.5rem; font-size: 1.1em; }
 /* No answer yet: nothing stands on the line. */
 .unset { accent-color: var(--line) !important; }
 .unset::-webkit-slider-thumb { opacity: 0; }
