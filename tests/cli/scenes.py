@@ -228,6 +228,18 @@ def _desk(*functions: str) -> Callable[[Collaborators], None]:
     return collaborators
 
 
+def _regressing(held: Collaborators) -> None:
+    _desk()(held)
+
+    known = {
+        "heading": "A heading\nand more",
+        "predict": lambda path: Stand("predictions", held.book, {}),
+        "margins": lambda: Stand("effects", held.book, {}),
+    }
+    stood = "rumor.analysis.regress.method:regress_reports"
+    held.stand(stood, lambda *_, **__: Stand("found", held.book, known))
+
+
 def _counting(held: Collaborators) -> Callable[..., Stand]:
     """Return a function that starts the engine of what it is given, as for two files."""
 
@@ -407,6 +419,11 @@ def _suspecting(held: Collaborators) -> None:
     held.spy("rumor.mechanisms.poisoning:PoisoningBound.for_clients")
     held.spy("rumor.privacy.integrity:co_support")
     held.spy("rumor.privacy.integrity:bit_counts")
+
+
+def _drawing(held: Collaborators) -> None:
+    made = {"digest": "0" * 64, "questions": [{"reports": [1, 2]}], "device": {"steps": [3]}}
+    held.stand("rumor.client.vectors:contract_vectors", made)
 
 
 def _reproducing(held: Collaborators) -> None:
@@ -1017,6 +1034,8 @@ SCENES: dict[str, Scene] = {
             "formula": "'a ~ c'",
             "--question": "medicine",
             "--reference": "news",
+            "--predict": "people.csv",
+            "--margins": "",
             "--weights": "weights.csv",
             "--weight-column": "weight",
             "--strata": "region",
@@ -1025,9 +1044,10 @@ SCENES: dict[str, Scene] = {
             **_FILES,
             "--level": "0.8",
             "--different-people": "",
+            "--distinct-ids": "",
             "--skip-invalid": "",
         },
-        _desk("rumor.analysis.regress.method:regress_reports"),
+        _regressing,
     ),
     "combine": Scene(
         "combine",
@@ -1161,6 +1181,19 @@ SCENES: dict[str, Scene] = {
         {"collection": _TABLES, "reports": "reports.parquet"},
         {"--max-reports": "1000"},
         _suspecting,
+    ),
+    "vectors": Scene(
+        "vectors",
+        {"collection": _TABLES},
+        {"collection": "other.toml", "--out": "vectors.json"},
+        _drawing,
+    ),
+    "vectors in a file": Scene(
+        "vectors",
+        {"collection": _TABLES},
+        {"--json": ""},
+        _drawing,
+        "--out vectors.json",
     ),
     "papers": Scene(
         "papers",
