@@ -1034,6 +1034,7 @@ SCENES: dict[str, Scene] = {
             "formula": "'a ~ c'",
             "--question": "medicine",
             "--reference": "news",
+            "--linear": "",
             "--predict": "people.csv",
             "--margins": "",
             "--weights": "weights.csv",
