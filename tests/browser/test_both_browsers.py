@@ -244,6 +244,13 @@ def test_a_slider_is_moved_a_long_list_searched_and_a_line_opened(
         tab.see(".report", count=0)
         tab.click("[data-question=walked] summary", "20")
         tab.see(".report", count=1)
+        # A note is information, or what was received: in its colours, with its sign.
+        sign = "(css) => getComputedStyle(document.querySelector(css), '::before').content[1]"
+        tab.see("#status.notice.info", "Noise was added to 3 answers")
+        assert tab.run(sign, "#status") == "i"
+        tab.click("#go")
+        tab.see("#status.notice.received", "Your 3 reports have been received")
+        assert tab.run(sign, "#status") == "✓"
         tab.hush()
 
 

@@ -83,6 +83,8 @@ def test_a_question_is_answered_on_another_page(
     home.get_by_role("button", name="Send this report").click()
     expect(home.locator("[role=status]")).to_have_text("Thank you. Your report has been received.")
     expect(home.locator("[role=status]")).to_be_focused()
+    expect(home.locator("[role=status]")).to_have_class("status notice received")
+    expect(hours.locator("[role=status]")).to_have_class("status notice info")
     # The report of one question, as it was shown; that of the other waits for its own button.
     (report,) = store.newest_reports(entry, "homepage", 9)
     mechanism = entry.collection.question("homepage").mechanism

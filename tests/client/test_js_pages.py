@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from rumor.client.modules import FOLDER as CLIENT
+from rumor.collector.http.pages import WEB
 from rumor.contract.collection import Question
 from rumor.mechanisms import Wave
 from tests import lives_of_analysts, lives_of_respondents
@@ -165,6 +167,15 @@ def test_the_strip_is_where_reports_of_the_answer_are_likeliest(question: Questi
         assert width == pytest.approx(100 * mechanism.window / outputs, rel=1e-12)
         seen.add(place)
     assert len(seen) >= min(3, scale.domain)
+
+
+def test_notes_look_alike_on_pages_and_in_elements() -> None:
+    """A mistake, information and what was received: the same rules in both style sheets."""
+    page = (WEB / "base.css").read_text("utf-8")
+    rules = re.findall(r"^\.notice\b.*?\}$", page, re.MULTILINE | re.DOTALL)
+    assert len(rules) == 6
+    element = (CLIENT / "view" / "style.js").read_text("utf-8")
+    assert [rule for rule in rules if rule not in element] == []
 
 
 def charts(name: str) -> Iterator[tuple[str, str, Any]]:

@@ -59,7 +59,7 @@ export function alarms(estimate, integrity) {
       : integrity && !integrity.failed && h("p", { class: "soft quietly" }, calm, integrity.explanation),
     integrity?.failed && h("div", { class: "notice", role: "alert" },
       h("p", {}, h("strong", {}, "Not tested: "), "the test for crafted reports failed. ", integrity.failed)),
-    noted && h("p", { class: "quietly" }, h("strong", {}, "Note: "), sentence(noted)),
+    noted && h("p", { class: "notice info" }, h("strong", {}, "Note: "), sentence(noted)),
   ].filter(Boolean);
 }
 
