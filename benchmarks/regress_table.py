@@ -4,9 +4,10 @@
 
 The true slopes of each block are drawn from the seed, and every trial draws new people. Without
 the penalty, coefficients of many of these trials grow without end; `endless` counts those whose
-objective without it has no maximum within 15 standard deviations of the columns. Limits: 95 % of
-all trials answered, and no block that covers less than 95 % beyond chance (exact binomial on the
-first slope of each trial, Holm, alpha 1 %).
+objective without it has no maximum within 15 standard deviations of the columns. Then follow, in
+cells drawn from the seed, intervals of predictions, of average marginal effects, and of slopes of
+other models (regress_models.py). Limits: 95 % of all trials answered, and no block that covers less
+than 95 % beyond chance (exact binomial on the first slope of each trial, Holm, alpha 1 %).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import rumor
+from benchmarks import regress_models
 from benchmarks.verdict import Coverage
 from rumor.analysis.regress.fit import LikelihoodModel, Likelihoods
 from rumor.core.reports import Reports
@@ -116,6 +118,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
             f"{shown[0]:7.3f}  {shown[1]:8.3f}  {shown[2]:7.3f}  {chance:.3g}",
             flush=True,
         )
+    print("\nintervals of      covered  chance")
+    for number, name in enumerate(regress_models.TRIALS):
+        rng = np.random.default_rng([asked.seed, len(BLOCKS) + number])
+        cells = [regress_models.Cell.drawn(rng) for _ in range(regress_models.CELLS)]
+        held = sum(
+            regress_models.trial(name, cells[i % len(cells)], rng) for i in range(asked.trials)
+        )
+        chance = verdict.add(held, asked.trials)
+        print(f"{name:16s}  {held / asked.trials:7.3f}  {chance:.3g}", flush=True)
     part = answered / (asked.trials * len(BLOCKS))
     print(f"{part:.1%} answered (limit {ANSWERED:.0%}); {verdict}")
     return int(part < ANSWERED or verdict.below() > 0)
