@@ -14,7 +14,9 @@ import numpy as np
 from scipy.special import expit
 
 import rumor
+from rumor.analysis.regress.power import ODDS_RATIOS, plan_regression
 from rumor.core.types import Vector
+from rumor.estimators.power import LEVEL
 
 CELLS = 5
 
@@ -110,6 +112,26 @@ TRIALS: Mapping[str, Callable[[Cell, _People], bool]] = {
     "public yes or no": lambda cell, who: _outcome(cell, who, False),
     "public number": lambda cell, who: _outcome(cell, who, True),
 }
+
+
+POWERS = ((0.5, 2500, 2.0), (1.0, 2500, 1.5), (2.0, 1000, 1.5), (4.0, 500, 2.0))
+"""Epsilon, people and the odds ratio of a column that half of the people have."""
+_SHARE = 0.3
+
+
+def power(epsilon: float, people: int, ratio: float, trials: int, seed: int) -> tuple[float, float]:
+    """Return the planned power of a coefficient, and the part of simulated ones told from 0."""
+    coin = rumor.RandomizedResponse(domain=2, epsilon=epsilon)
+    planned = plan_regression(coin, _SHARE, people)
+    place, found = planned.people.index(people), 0
+    rng = np.random.default_rng([seed, people, int(8 * epsilon)])
+    for _ in range(trials):
+        column = rng.integers(0, 2, people)
+        held = rng.random(people) < expit(np.log(_SHARE / (1 - _SHARE)) + np.log(ratio) * column)
+        random = rumor.Seeded(int(rng.integers(1 << 62)))
+        reports = coin.privatize(held.astype(int), random=random)
+        found += int(rumor.regress(coin, reports, {"x": column}).p_value[1, 0] < LEVEL)
+    return float(planned.power[0, place, ODDS_RATIOS.index(ratio)]), found / trials
 
 
 def trial(name: str, cell: Cell, rng: np.random.Generator) -> bool:

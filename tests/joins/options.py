@@ -112,6 +112,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         "--delta",
         "--cap-from",
         "--questions",
+        "--regress",
         "--simulate",
         "--write",
     ),
