@@ -12,10 +12,19 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
+import coverage
 import pytest
 
 from tests.mutants.catalogue import ROOT
-from tests.mutants.drawn import drawing, javascript_source, python_source, rates, v8
+from tests.mutants.drawn import (
+    drawing,
+    javascript_source,
+    python_source,
+    rates,
+    recording,
+    untouched,
+    v8,
+)
 from tests.mutants.drawn.change import OPERATORS, Change, Scope, area_of
 from tests.mutants.drawn.choosing import Chosen
 from tests.mutants.drawn.equivalents import Equivalent, equivalents
@@ -292,6 +301,76 @@ def test_scripts_are_found_however_they_were_served() -> None:
         sources / "client" / "js" / "kinds" / "words.js"
     )
     assert v8.source_of("node:fs", sources) is None
+
+
+UNTOUCHED = '''"""A module."""
+
+MADE = max(1, 2)
+
+
+def half(number: int) -> int:
+    """Halve."""
+    found: int
+    if number < 0:
+        raise ValueError(
+            number
+        )
+    for _ in range(number):
+        try:
+            found = 1
+        except ValueError:
+            found = 2
+        else:
+            number += 1
+    if number:
+        def inner():
+            return 1
+        return inner()
+    while True:
+        break
+
+
+async def never():
+    await MADE
+    return 2
+'''
+RAN = {
+    "": [1, 3, 6],
+    "tests/a.py::test_one": [9, 13, 14, 15],
+    "tests/a.py": [20, 21],
+}
+
+
+def test_statements_that_no_test_runs_are_told_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = "src/rumor/core/a.py"
+    layer = tmp_path / "layer-000"
+    for root in (tmp_path, layer / "sources"):
+        (root / file).parent.mkdir(parents=True)
+    (layer / "sources" / file).write_text(UNTOUCHED)
+    (tmp_path / file).write_text(f"# What stands above moved on.\n{UNTOUCHED}")
+    about = {"root": "/elsewhere", "files": {"tests/a.py": "0"}, "tests": []}
+    (layer / "about.json").write_text(json.dumps(about))
+    data = coverage.CoverageData(str(layer / "lines"))
+    for context, lines in RAN.items():
+        data.set_context(context)
+        data.add_lines({f"/elsewhere/{file}": lines})
+    data.write()
+    monkeypatch.setattr(recording, "ROOT", tmp_path)
+    kept = recording.Recording([recording.Layer(layer)])
+    found = untouched.untouched(kept, [file, "src/rumor/unknown.py", "src/rumor/a.js"], tmp_path)
+    assert [(one.line, one.text) for one in found] == [
+        (11, "raise ValueError(number)"),
+        (18, "found = 2"),
+        (20, "number += 1"),
+        (23, "return 1"),
+        (24, "return inner()"),
+        (25, "while True:"),
+        (30, "await MADE"),
+        (31, "return 2"),
+    ]
+    assert untouched.told(found).endswith("\n8 statements that no test runs\n8 in core")
 
 
 def test_every_test_has_a_limit(request: pytest.FixtureRequest) -> None:

@@ -259,7 +259,6 @@ def test_one_margin_of_groups_is_as_it_was(survey: Path, capsys: Outputs) -> Non
         ("estimate", ["--weight-column", "w", "--by", "sex"], "compared in groups (rumor compare"),
         ("estimate", ["--weight-column", "w", "--of", "people"], 'for the "population" only'),
         ("estimate", ["--weight-column", "w", "--method", "em"], "weighted estimates are unbiased"),
-        ("estimate", ["--weight-column", "w", "--distinct-ids"], "without --distinct-ids"),
         ("estimate", ["--weight-column", "w", "--engine", "spark"], "read in this process"),
         ("estimate", ["--weight-column", "w", "--looks", "any"], 'looks must be "one" here'),
         ("compare", ["--weight-column", "w"], "compared by a public column of one file (--by)"),

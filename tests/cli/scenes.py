@@ -228,6 +228,18 @@ def _desk(*functions: str) -> Callable[[Collaborators], None]:
     return collaborators
 
 
+def _regressing(held: Collaborators) -> None:
+    _desk()(held)
+
+    known = {
+        "heading": "A heading\nand more",
+        "predict": lambda path: Stand("predictions", held.book, {}),
+        "margins": lambda: Stand("effects", held.book, {}),
+    }
+    stood = "rumor.analysis.regress.method:regress_reports"
+    held.stand(stood, lambda *_, **__: Stand("found", held.book, known))
+
+
 def _counting(held: Collaborators) -> Callable[..., Stand]:
     """Return a function that starts the engine of what it is given, as for two files."""
 
@@ -1017,6 +1029,8 @@ SCENES: dict[str, Scene] = {
             "formula": "'a ~ c'",
             "--question": "medicine",
             "--reference": "news",
+            "--predict": "people.csv",
+            "--margins": "",
             "--weights": "weights.csv",
             "--weight-column": "weight",
             "--strata": "region",
@@ -1025,9 +1039,10 @@ SCENES: dict[str, Scene] = {
             **_FILES,
             "--level": "0.8",
             "--different-people": "",
+            "--distinct-ids": "",
             "--skip-invalid": "",
         },
-        _desk("rumor.analysis.regress.method:regress_reports"),
+        _regressing,
     ),
     "combine": Scene(
         "combine",

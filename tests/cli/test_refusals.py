@@ -114,6 +114,7 @@ REFUSED = {
     "issue serve open.json": "'A test' has 'open'",
     "issue invite blind.json": "invitations need --out, the file to write them to; got none",
     f"compare {PAIR} reports.parquet --users 500": "--users is for --watch; got it for one look",
+    f"regress {PAIR} a~b --predict a.csv --margins": "are two tables; got both options",
     f"trend {PAIR} --watch --by country": "--watch follows all reports together; got --by country",
     f"trend {PAIR} --by week": "since --every says its periods; got 'week'",
     f"trend {PAIR} --horizon 12": "--horizon and --false-alarms need --watch; got",

@@ -29,7 +29,7 @@ _LACKING = {
     "compare": ("methods",),
     "combine": ("groups", "periods", "methods"),
     "trend": ("weights", "periods", "methods"),
-    "regress": ("groups", "weights", "periods", "methods", "repeated"),
+    "regress": ("groups", "periods", "methods"),
     "merge": ("periods", "methods"),
     "export": tuple(_OPTIONS),
     "simulate": ("groups", "weights", "periods", "window", "repeated", "invalid"),

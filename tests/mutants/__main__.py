@@ -5,6 +5,7 @@
     python -m tests.mutants --area client            of an area (may be repeated)
     python -m tests.mutants --again RESULTS          the survivors of an earlier run, once more
     python -m tests.mutants --list                   what would be drawn, without a run
+    python -m tests.mutants --untouched              the statements that no test runs
 
 Which tests touch which lines is recorded once for a commit, into build/mutants. A file of tests
 that is new or changed is recorded again by itself; --reuse takes the newest recording, of whatever
@@ -28,6 +29,7 @@ from tests.mutants.drawn.change import Change
 from tests.mutants.drawn.choosing import GOLDEN
 from tests.mutants.drawn.judging import Judge
 from tests.mutants.drawn.recording import FOLDER, recording
+from tests.mutants.drawn.untouched import told, untouched
 
 OUTCOME = ("before", "after", "verdict", "seconds", "by", "tests")
 
@@ -53,6 +55,7 @@ def parsed(arguments: Sequence[str]) -> argparse.Namespace:
     add("--tests", action="append", default=[], help="record these files or folders alone")
     add("--again", type=Path, help="results of which the survivors are tried again")
     add("--list", action="store_true", help="draw, print and stop")
+    add("--untouched", action="store_true", help="print what no test runs (newest recording)")
     return parser.parse_args(arguments)
 
 
@@ -85,14 +88,18 @@ def write(outcomes: Sequence[rates.Outcome], asked: argparse.Namespace, seconds:
         }
         for o in outcomes
     ]
-    told = {"seed": asked.seed, "seconds": seconds, "outcomes": rows}
-    path.write_text(json.dumps(told, indent=1, ensure_ascii=False), encoding="utf-8")
+    results = {"seed": asked.seed, "seconds": seconds, "outcomes": rows}
+    path.write_text(json.dumps(results, indent=1, ensure_ascii=False), encoding="utf-8")
     return path
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run what was asked for; 1 when too many survive."""
     asked = parsed(arguments)
+    if asked.untouched:
+        newest = recording(reuse=True, slow=asked.slow, under=asked.tests, workers=asked.workers)
+        print(told(untouched(newest, drawing.files(asked.area))))
+        return 0
     drawn = (
         survivors_again(asked.again)
         if asked.again

@@ -110,6 +110,15 @@ class Recording:
         alone = {context for context in found if context in self.tests}
         return alone.union(*(self._by_file.get(context, ()) for context in found))
 
+    def knows(self, file: str) -> bool:
+        """Return whether `file` was among the sources."""
+        return any(layer.knows(file) for layer in self._layers)
+
+    def lines(self, file: str) -> set[int]:
+        """Return the lines of a source `file` that ran, in a test or when it was imported."""
+        layers = [layer for layer in self._layers if layer.knows(file)]
+        return {line for layer in layers for line in layer.contexts(file)}
+
 
 def _file(context: str) -> str:
     return context.partition("::")[0]

@@ -342,7 +342,6 @@ def read_design(
     """Return stored reports beside the `columns` of a survey design, and those of groups `by`."""
     how = stored.counting
     said = {
-        "--distinct-ids": how.distinct_ids,
         "--assume": how.assume is not None,
         "--candidates": how.candidates is not None,
     }
@@ -367,7 +366,7 @@ def read_design(
         how.window,
         chosen,
         skip_invalid=how.skip_invalid,
-        distinct=True,
+        distinct_ids=how.distinct_ids,
         what="an estimate with weights",
     )
 

@@ -25,6 +25,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from scipy.special import softmax
 
 from rumor.core.errors import InputError
 from rumor.core.types import Rows, Vector
@@ -149,6 +150,23 @@ def fit(columns: Vector, answers: Likelihoods, reference: int = 0) -> FittedMode
     model = _Model(columns, answers, reference)
     scaled, _ = model.climb(np.zeros(columns.shape[1] * model.others.size))
     return model.unscale(scaled)
+
+
+def expect_shares(
+    columns: Vector, coefficients: Vector, reference: int, values: int
+) -> tuple[Vector, Vector]:
+    """Return the probability of each of the `values` for rows, and its derivatives.
+
+    Derivatives are by the `coefficients` value by value, as in a covariance.
+    """
+    others = [v for v in range(values) if v != reference]
+    scores = np.zeros((len(columns), values))
+    scores[:, others] = columns @ coefficients
+    shares = softmax(scores, axis=1)
+    bend = -shares[:, :, None] * shares[:, None, others]
+    bend[:, others, np.arange(len(others))] += shares[:, others]
+    slopes = bend[..., None] * columns[:, None, None]
+    return np.asarray(shares), slopes.reshape(len(columns), values, -1)
 
 
 def _is_definite(matrix: Vector) -> bool:

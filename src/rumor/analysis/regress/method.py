@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import functools
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,8 +19,9 @@ from scipy.special import fdtrc
 from rumor.analysis.compare.method import ReportSelection
 from rumor.analysis.estimate import as_collection
 from rumor.analysis.people import repeated_within
-from rumor.analysis.regress.fit import FittedModel, Likelihoods, fit
-from rumor.analysis.regress.formula import column_names, design, right_side
+from rumor.analysis.regress.fit import FittedModel, Likelihoods, expect_shares, fit
+from rumor.analysis.regress.formula import as_columns, column_names, design, right_side
+from rumor.analysis.regress.response import Response
 from rumor.analysis.regress.result import Regression, TermTest
 from rumor.analysis.survey import DesignColumns, read_rows
 from rumor.contract.collection import Question
@@ -70,7 +73,7 @@ def regress_kind(
 ) -> Regression:
     """Regress a private choice of a known `kind` on public columns."""
     mechanism.validate(reports).require()
-    known, rows = _table(columns), as_reports(reports, mechanism.width)
+    known, rows = as_columns(columns), as_reports(reports, mechanism.width)
     for name, column in known.items():
         if len(column) != len(rows):
             raise InputError(
@@ -89,9 +92,8 @@ def regress_kind(
         whole &= survey.kept
     chances, outputs, channel = kind.report_likelihoods(mechanism, rows[whole])
     # Without missing values, a list of objects may become numbers.
-    said, dropped = design(
-        asked, {name: np.asarray(c[whole].tolist()) for name, c in named.items()}
-    ).independent()
+    public = {name: np.asarray(c[whole].tolist()) for name, c in named.items()}
+    said, dropped = design(asked, public).independent()
     values: list[Any] = list(mechanism.labels or range(chances.shape[1]))
     at = _reference(values, reference)
     rare = _rare(kind, mechanism, rows[whole], values)
@@ -129,6 +131,19 @@ def regress_kind(
         p_value=sure.p_value,
         covariance=sure.covariance,
         profile=sure.profile,
+        response=Response(
+            answers=values,
+            is_share=True,
+            expect=functools.partial(
+                expect_shares, coefficients=full.coefficients, reference=at, values=len(values)
+            ),
+            covariance=sure.covariance,
+            design=said,
+            columns=public,
+            people=people[whole],
+            freedom=math.inf if survey is None else survey.freedom(),
+            reference=at,
+        ),
         deviations=said.matrix.std(axis=0),
         log_likelihood=full.log_likelihood,
         null_log_likelihood=null.log_likelihood,
@@ -244,20 +259,6 @@ def _reference(values: list[object], asked: str | int | None) -> int:
     raise InputError(f"the reference must be one of the answers; got {format_value(asked)}")
 
 
-def _table(columns: Any) -> dict[str, Any]:
-    """Return columns by name, as arrays."""
-    if hasattr(columns, "column_names"):  # Arrow
-        columns = {name: columns[name].to_pylist() for name in columns.column_names}
-    if not isinstance(columns, Mapping) and not hasattr(columns, "keys"):
-        raise InputError(
-            f"columns must be a table or a mapping from names; got {format_value(columns)}"
-        )
-    found: dict[str, Any] = {str(name): np.asarray(columns[name]) for name in columns}
-    if not found:
-        raise InputError("a regression needs a public column at least; got none")
-    return found
-
-
 def _missing(column: Any) -> Any:
     if column.dtype.kind == "f":
         return np.isnan(column)
@@ -295,6 +296,7 @@ def regress_reports(
         how.window,
         chosen,
         skip_invalid=how.skip_invalid,
+        distinct_ids=how.distinct_ids,
         what="a regression",
     )
     asked = rows.question

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from rumor.analysis.compare.result import format_p_value
+from rumor.analysis.regress.formula import as_columns
+from rumor.analysis.regress.predictions import MarginalEffects, Predictions
+from rumor.analysis.regress.response import Response
 from rumor.core.exact import CONFIDENCE
 from rumor.core.plain_text import aligned, digits_for, one_line, percent, wrapped
 from rumor.core.types import Vector
@@ -54,6 +57,8 @@ class Regression(Tabular):
     covariance: Vector = field(repr=False)
     profile: Callable[[float], Bounds] = field(repr=False)
     """Returns both ends of all intervals, for a two-sided normal quantile."""
+    response: Response = field(repr=False)
+    """The expected answers, as a function of the columns."""
     deviations: Vector = field(repr=False)
     """The standard deviation of each column."""
     log_likelihood: float
@@ -78,6 +83,35 @@ class Regression(Tabular):
         if level not in self._known:
             self._known[level] = self.profile(critical_value(level, 1))
         return self._known[level]
+
+    def predict(self, columns: Any) -> Predictions:
+        """Return the probability of each answer for people with these public `columns`.
+
+        They are a mapping from names to arrays, a data frame, an Arrow table or a table's path.
+        """
+        known = as_columns(columns, list(self.response.columns))
+        return Predictions(
+            response=self.response,
+            known={name: known[name] for name in self.response.columns if name in known},
+            expected=self.response.at(known),
+            **self._shared(),
+        )
+
+    def margins(self) -> MarginalEffects:
+        """Return the average marginal effects: the mean change of probabilities with a column."""
+        return MarginalEffects(
+            response=self.response, effects=self.response.effects(), **self._shared()
+        )
+
+    def _shared(self) -> dict[str, Any]:
+        return {
+            "reports": self.reports,
+            "epsilon": self.epsilon,
+            "method": self.method,
+            "formula": self.formula,
+            "heading": self.heading,
+            "notes": self.notes,
+        }
 
     @override
     def row_indices(self, view: View) -> list[int]:
