@@ -20,7 +20,7 @@ import numpy as np
 
 import rumor
 from benchmarks.verdict import Coverage
-from rumor.analysis.regress.fit import Likelihoods, _Model
+from rumor.analysis.regress.fit import LikelihoodModel, Likelihoods
 from rumor.core.reports import Reports
 from rumor.core.types import Vector
 from rumor.core.typing import override
@@ -50,7 +50,7 @@ BLOCKS = (
 )
 
 
-class _Unpenalised(_Model):
+class _Unpenalised(LikelihoodModel):
     """The likelihood alone."""
 
     @override

@@ -470,7 +470,8 @@ def test_columns_explain_what_they_stand_beside(
     stored = ReportSelection(CONTRACT, folder, "homepage", counting=counting)
     regressing.regress_reports(stored, "homepage ~ age + coded", "news")
     name, given = handed(held)
-    mine = [row for row in picked(rows, WINDOWS[3], distinct=True) if row.is_valid]
+    chosen = [row for row in picked(rows, WINDOWS[3], distinct=True) if row.is_valid]
+    mine = sorted(chosen, key=rows.index)
     assert given["reports"].tobytes() == b"".join(row.report for row in mine)
     columns = given["columns"].to_pydict()
     assert columns == {key: [row.kept[key] for row in mine] for key in ("age", "coded")}

@@ -277,6 +277,22 @@ def test_what_weights_cannot_have_is_refused(
     assert "Traceback" not in said
 
 
+@pytest.mark.parametrize("name", ["choice", "ages"])
+def test_weights_are_for_one_look_in_python_too(name: str) -> None:
+    """Their variances are estimated: no sequence of them is known to hold at every look."""
+    mechanism, reports = _reports(name)
+    design = SurveyDesign(np.linspace(1, 3, len(reports)))
+    groups = np.where(_AGES > 50, "older", "younger")
+    compared = rumor.compare(mechanism, reports, groups, design=design)
+    for one in (compared, rumor.weigh(mechanism, reports, design)):
+        assert one.to_dict()["looks"] == "one"
+        for show in (one.to_dict, one.table, one.to_csv, one.explain):
+            with pytest.raises(InputError, match=r'looks must be "one" here: .*; got "any"$'):
+                show(looks="any")
+    with pytest.raises(InputError, match="of people with weights are valid for one look"):
+        compared.interval(looks="any")
+
+
 @pytest.mark.parametrize("cell", ["", "0", "-1", "many", "inf"])
 def test_a_weight_that_is_none_is_refused_by_its_row(
     survey: Path, capsys: Outputs, cell: str

@@ -421,6 +421,11 @@ def _suspecting(held: Collaborators) -> None:
     held.spy("rumor.privacy.integrity:bit_counts")
 
 
+def _drawing(held: Collaborators) -> None:
+    made = {"digest": "0" * 64, "questions": [{"reports": [1, 2]}], "device": {"steps": [3]}}
+    held.stand("rumor.client.vectors:contract_vectors", made)
+
+
 def _reproducing(held: Collaborators) -> None:
     held.spy("rumor.cli.papers:_list")
     held.stand("rumor.papers.runner:run", ())
@@ -1029,6 +1034,7 @@ SCENES: dict[str, Scene] = {
             "formula": "'a ~ c'",
             "--question": "medicine",
             "--reference": "news",
+            "--linear": "",
             "--predict": "people.csv",
             "--margins": "",
             "--weights": "weights.csv",
@@ -1176,6 +1182,19 @@ SCENES: dict[str, Scene] = {
         {"collection": _TABLES, "reports": "reports.parquet"},
         {"--max-reports": "1000"},
         _suspecting,
+    ),
+    "vectors": Scene(
+        "vectors",
+        {"collection": _TABLES},
+        {"collection": "other.toml", "--out": "vectors.json"},
+        _drawing,
+    ),
+    "vectors in a file": Scene(
+        "vectors",
+        {"collection": _TABLES},
+        {"--json": ""},
+        _drawing,
+        "--out vectors.json",
     ),
     "papers": Scene(
         "papers",

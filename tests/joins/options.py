@@ -76,6 +76,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "trend": ("--every", "--watch", "--horizon", "--false-alarms"),
     "regress": (
         "--reference",
+        "--linear",
         "--predict",
         "--margins",
         "--weight-column",

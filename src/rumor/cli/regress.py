@@ -27,13 +27,20 @@ class RegressionOptions:
     reference: str | None = opt(
         "--reference ANSWER", "The reference category of the odds (default: the first label)."
     )
+    linear: bool = opt(
+        "--linear",
+        "Least squares of shares, in place of log-odds (numbers always have least squares).",
+        default=False,
+    )
     predict: str | None = opt(
         "--predict TABLE",
-        "Print the probability of each answer for every row of this table of public columns.",
+        "Print the probability of each answer, or the mean, for every row of this table of public "
+        "columns.",
     )
     margins: bool = opt(
         "--margins",
-        "Print average marginal effects: the mean change of probabilities with each column.",
+        "Print average marginal effects: the mean change of probabilities, or of the mean, with "
+        "each column.",
         default=False,
     )
 
@@ -54,9 +61,12 @@ def regress(
 ) -> None:
     """Fit a regression of private answers on public columns.
 
-    Logistic regression of two answers, multinomial of more. The noise of the reports is part
-    of the model, so that coefficients are those of the answers themselves. With weights, strata
-    or clusters, errors are those of the survey design.
+    Logistic regression of two answers, multinomial of more, proportional odds of ordered
+    labels, least squares of numbers and sets. The noise of the reports is part of the model, so
+    that coefficients are those of the answers themselves. With weights, strata or clusters,
+    errors are those of the survey design.
+
+    A formula may also explain a public column by the question, a choice: "wage ~ member + age".
 
     \b
     Example:
@@ -74,7 +84,7 @@ def regress(
     counting = Counting(window=days.window(), distinct_ids=distinct_ids, skip_invalid=skip_invalid)
     stored = ReportSelection(collection, reports, explained.question, different_people, counting)
     drawn = None if survey.first_given is None else survey.columns()
-    found = regress_reports(stored, formula, explained.reference, drawn)
+    found = regress_reports(stored, formula, explained.reference, drawn, explained.linear)
     shown: Tabular = found
     if explained.predict is not None:
         shown = found.predict(explained.predict)

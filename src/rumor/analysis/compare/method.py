@@ -158,6 +158,7 @@ def compare_people(
         epsilon=mechanism.epsilon,
         of=of,
         method="weighted, unbiased",
+        weighted=True,
         heading=heading,
         notes=(*notes, *told),
     )

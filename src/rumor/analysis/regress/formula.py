@@ -41,6 +41,24 @@ class Design:
     categories: frozenset[str] = frozenset()
     """The columns of numbers that are taken for names: C(COLUMN)."""
 
+    def chosen(self, kept: Sequence[int]) -> Design:
+        """Return the columns at the places `kept`, and the terms that have some of them."""
+        terms = {
+            term: [kept.index(place) for place in places if place in kept]
+            for term, places in self.terms.items()
+        }
+
+        def read(columns: Mapping[str, Any]) -> Vector:
+            return np.asarray(self.read(columns)[:, kept])
+
+        return Design(
+            [self.names[k] for k in kept],
+            {term: places for term, places in terms.items() if places},
+            self.matrix[:, kept],
+            read,
+            self.categories,
+        )
+
     def independent(self) -> tuple[Design, list[str]]:
         """Return the columns that vary and follow from none before them, and the others in words.
 
@@ -67,21 +85,11 @@ class Design:
                 notes.append(f"column {name!r} is the same for everyone: left out.")
             else:
                 notes.append(f"column {name!r} follows from those before it: left out.")
-        terms = {
-            term: [kept.index(place) for place in places if place in kept]
-            for term, places in self.terms.items()
-        }
-        found = {term: places for term, places in terms.items() if places}
-        if not found:
+        if not any(place in kept for places in self.terms.values() for place in places):
             raise InputError(
                 f"a regression needs a column that varies; got {', '.join(self.terms)}"
             )
-
-        def read(columns: Mapping[str, Any]) -> Vector:
-            return np.asarray(self.read(columns)[:, kept])
-
-        names = [self.names[k] for k in kept]
-        return Design(names, found, self.matrix[:, kept], read, self.categories), notes
+        return self.chosen(kept), notes
 
 
 def as_columns(table: Any, names: Sequence[str] = ()) -> dict[str, Any]:

@@ -45,11 +45,7 @@ class _ExpectedAnswers(Tabular):
 
     @property
     def _shown(self) -> Rows:
-        """The places of the answers that have rows: of two, the probability of one says all."""
-        places = np.arange(len(self.response.answers))
-        if self.response.is_share and places.size == 2:
-            return np.delete(places, self.response.reference)
-        return places
+        return np.asarray(self.response.shown, dtype=np.intp)
 
     @property
     @abc.abstractmethod

@@ -20,6 +20,7 @@ from rumor.core.types import Vector
 from rumor.estimators.survey import student_quantile
 from rumor.results.intervals import Bounds
 
+Expect = Callable[[Vector], tuple[Vector, Vector]]
 _ROWS = 1 << 12  # rows whose derivatives are in memory together
 _STEP = 1e-4  # of a standard deviation, over which a slope is measured
 _EDGE = 1e-12
@@ -48,9 +49,13 @@ class Response:
     """Expected answers as a function of columns, by a fitted model."""
 
     answers: Sequence[Any]
+    shown: Sequence[int]
+    """The places of the answers that have rows: of two, the probability of one says all."""
     is_share: bool
     """Whether expectations are probabilities."""
-    expect: Callable[[Vector], tuple[Vector, Vector]] = field(repr=False)
+    is_bounded: bool
+    """Whether they are within 0 and 1 by the model."""
+    expect: Expect = field(repr=False)
     """Returns expectations, and their derivatives by all coefficients, of rows of the design."""
     covariance: Vector = field(repr=False)
     design: Design = field(repr=False)
@@ -59,8 +64,8 @@ class Response:
     people: Vector = field(repr=False)
     """The weight of each of them."""
     freedom: float = math.inf
-    reference: int = 0
-    """The place of the answer that others are held against."""
+    hidden: str | None = None
+    """The column of answers that are private, of which only the values are known."""
 
     def quantile(self, z: float) -> float:
         """Return the quantile of errors for the normal quantile `z`."""
@@ -69,7 +74,7 @@ class Response:
     def ends(self, mean: Vector, stderr: Vector, z: float) -> Bounds:
         """Return both ends of intervals of expectations; shares are bounded on the logit scale."""
         reach = self.quantile(z) * stderr
-        if not self.is_share:
+        if not self.is_bounded:
             return mean - reach, mean + reach
         inside = np.clip(mean, _EDGE, 1 - _EDGE)
         middle, reach = logit(inside), reach / (inside * (1 - inside))
@@ -116,7 +121,18 @@ class Response:
                 f"rows to predict must have {what} in column {name!r}; got "
                 f"{format_value(_first_other(column, kind))}"
             ) from None
+        if name == self.hidden:
+            self._check_answers(name, column.astype(str).tolist())
         return column if kind == "b" else column.astype(str)
+
+    def _check_answers(self, name: str, given: Sequence[str]) -> None:
+        known = self.columns[name].tolist()
+        others = [answer for answer in given if answer not in known]
+        if others:
+            raise InputError(
+                f"rows to predict must have one of the answers to {name!r} ({', '.join(known)}); "
+                f"got {format_value(others[0])}"
+            )
 
     def effects(self) -> list[Effect]:
         """Return the average marginal effects of each column that the model uses.
@@ -124,6 +140,11 @@ class Response:
         Of a column of numbers, the mean slope; of any other, the mean change from the first value
         to each of the others. The mean is over the people who were fitted.
         """
+        if self.hidden is not None:
+            raise InputError(
+                f"marginal effects are means over respondents, whose answers to {self.hidden!r} "
+                f"are private; predict rows instead (--predict)"
+            )
         columns, people = self._distinct()
         found: list[Effect] = []
 

@@ -40,7 +40,7 @@ class TermTest:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Regression(Tabular):
-    """Log-odds of every value against the reference, by columns.
+    """Coefficients of columns: log-odds of answers, or changes of their mean.
 
     `coefficients`, `stderr` and `p_value` have a row for each of `terms` and a column for each of
     `values`; `covariance` is of all of them, value by value. `tests` leave out one term each.
@@ -48,7 +48,8 @@ class Regression(Tabular):
 
     terms: Sequence[str]
     values: Sequence[str] | Sequence[int]
-    reference: str | int
+    reference: str | int | None
+    """The answer that log-odds are against, of a choice."""
     coefficients: Vector = field(repr=False)
     stderr: Vector = field(repr=False)
     roots: Vector = field(repr=False)
@@ -61,8 +62,13 @@ class Regression(Tabular):
     """The expected answers, as a function of the columns."""
     deviations: Vector = field(repr=False)
     """The standard deviation of each column."""
-    log_likelihood: float
-    null_log_likelihood: float
+    is_odds: bool
+    """Whether coefficients are log-odds."""
+    meaning: str
+    """The meaning of a coefficient, in words."""
+    log_likelihood: float | None
+    """The log-likelihood; least squares have none."""
+    null_log_likelihood: float | None
     """The log-likelihood of the model with an intercept alone."""
     whole_likelihood: bool
     """Whether likelihoods are those of the reports, or lack a factor that no column changes."""
@@ -126,7 +132,7 @@ class Regression(Tabular):
             return np.asarray(matrix.T.reshape(-1)[places])
 
         with np.errstate(over="ignore"):
-            ratio = np.exp(self.coefficients)
+            ratio = {"odds_ratio": column(np.exp(self.coefficients))} if self.is_odds else {}
         return {
             "value": [self.values[i // each] for i in rows],
             "term": [self.terms[i % each] for i in rows],
@@ -136,7 +142,7 @@ class Regression(Tabular):
             "p_value": column(self.p_value),
             "low": column(low),
             "high": column(high),
-            "odds_ratio": column(ratio),
+            **ratio,
         }
 
     @override
@@ -171,7 +177,8 @@ class Regression(Tabular):
             head = (one_line(value), "coefficient", "std. error", "z", "p-value")
             rows = [self._row(columns, start + i) for i in range(len(self.terms))]
             interval = f"{percent(seen.level)} interval"
-            blocks.append(aligned((*head, interval, "odds ratio"), rows))
+            ratio = ("odds ratio",) if self.is_odds else ()
+            blocks.append(aligned((*head, interval, *ratio), rows))
         tested = [
             (t.term, f"{t.statistic:.2f}", f"{t.freedom}", format_p_value(t.p_value))
             for t in (*self.tests, self.overall)
@@ -198,7 +205,7 @@ class Regression(Tabular):
             f"{columns['z'][k]:.2f}",
             format_p_value(float(columns["p_value"][k])),  # type: ignore[arg-type]
             f"{low:.{digits}f} to {high:.{digits}f}",
-            f"{ratio:.3g}",
+            *([f"{ratio:.3g}"] if self.is_odds else []),
         )
 
     @property
@@ -207,11 +214,15 @@ class Regression(Tabular):
         return self.rare if len(self.rare) < len(self.values) else ()
 
     def _lines(self, view: View) -> list[str]:
-        rest = "" if self.whole_likelihood else " (but for a factor that no column changes)"
+        likely = ""
+        if self.log_likelihood is not None:
+            rest = "" if self.whole_likelihood else " (but for a factor that no column changes)"
+            likely = (
+                f"; log-likelihood {self.log_likelihood:.3f}, of the intercept alone "
+                f"{self.null_log_likelihood:.3f}{rest}"
+            )
         lines = [
-            f"log-odds of the true answers against {one_line(self.reference)!r}; log-likelihood "
-            f"{self.log_likelihood:.3f}, of the intercept alone "
-            f"{self.null_log_likelihood:.3f}{rest}",
+            f"{self.meaning}{likely}",
             f"{self.reports:,} reports, epsilon {self.epsilon:.4g} per report; p-values and "
             f"intervals {VALID_FOR[view.looks]}",
             self.coverage_sentence(view),
