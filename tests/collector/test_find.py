@@ -17,6 +17,7 @@ from rumor.kinds import KINDS
 from rumor.kinds.word_estimate import WordEstimate
 from rumor.results.selection import RankedRows
 from rumor.results.view import View
+from tests.answers.plain import difference
 from tests.collector.tools import batch, call
 from tests.results import made
 
@@ -69,7 +70,7 @@ def test_a_list_is_searched_by_the_collector(tmp_path: Path) -> None:
         assert found["above_noise"] == everything["above_noise"]
         names = ["Place 39", *(f"Place 39{i}" for i in range(10))]
         first = [value for value in rows if value in names][:3]
-        assert found["estimates"] == [rows[value] for value in first]
+        assert not difference(found["estimates"], [rows[value] for value in first])
         assert ask("find=nowhere")["estimates"] == []
         refused = call(url, "/v1/estimates/hours?find=4", headers=headers)
         assert (refused.status, refused.problem) == (422, "invalid-query")
