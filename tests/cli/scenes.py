@@ -30,6 +30,8 @@ from rumor.collector.store.base import open_store
 from rumor.collector.tokens import add_token
 from rumor.contract.collection import Collection
 from rumor.kinds.planning.planned import PlanCheck
+from rumor.privacy.statement.assessment import assessments
+from rumor.privacy.statement.deployment import Deployment
 from rumor.privacy.statement.statement import statement
 from tests.collector.tools import collection, two_rounds
 from tests.flow import TOML, home_pages, made_reports, write_days, write_toml
@@ -210,7 +212,13 @@ def _estimating(held: Collaborators) -> None:
     held.stand("rumor.analysis.combine.method:weigh_stored_people", _counting(held))
     held.stand("rumor.analysis.estimate:open_engine")
     held.stand("rumor.analysis.counted_table:summary_of_counts")
+    _publishing(held)
     held.spy("rumor.core.files:write_whole")
+
+
+def _publishing(held: Collaborators) -> None:
+    for name in ("as_markdown", "as_latex"):
+        held.stand(f"rumor.results.publication:{name}", f"{name}()")
 
 
 def _saved(path: str) -> None:
@@ -223,9 +231,17 @@ def _desk(*functions: str) -> Callable[[Collaborators], None]:
             held.stand(function, _counting(held))
         held.stand("rumor.analysis.estimate:open_engine")
         held.stand("rumor.analysis.combine.method:read_weights", ("source", {"one": 0.25}))
+        _publishing(held)
         held.spy("rumor.core.files:write_whole")
 
     return collaborators
+
+
+def _comparing(held: Collaborators) -> None:
+    _desk("rumor.analysis.compare.method:compare_reports")(held)
+    samples = home_pages().question("homepage"), ("one", "other")
+    held.stand("rumor.analysis.compare.method:count_samples", samples)
+    held.stand("rumor.analysis.cheating:cheating", "cheats")
 
 
 def _regressing(held: Collaborators) -> None:
@@ -356,6 +372,9 @@ def _stating(held: Collaborators) -> None:
     held.stand("rumor.privacy.statement.page:sheet_page", "sheet_page()")
     held.stand("rumor.privacy.statement.pdf:pdf", b"pdf()")
     held.stand("rumor.privacy.statement.registry:registry_entry", {"entry": 1})
+    held.stand("rumor.privacy.statement.assessment:assessments", assessments(home_pages()))
+    held.stand("rumor.privacy.statement.deployment:Deployment.load", Deployment())
+    held.stand("rumor.privacy.statement.page:assessment_page", "assessment_page()")
     held.spy("rumor.core.files:write_whole")
 
 
@@ -465,7 +484,14 @@ def _making(held: Collaborators) -> None:
 
 _DAYS = {"--from": "2026-01-02", "--to": "2026-01-03"}
 _VIEW = {"--level": "0.8", "--of": "people", "--simultaneous": "", "--top": "3"}
-_FILES = {"--plot": "chart.svg", "--csv": "rows.csv", "--json": ""}
+_FILES = {
+    "--plot": "chart.svg",
+    "--plot-width": "85 --plot wide.svg",
+    "--csv": "rows.csv",
+    "--json": "",
+    "--markdown": "",
+    "--latex": "",
+}
 _ENGINE = {"--engine": "gpu", "--master": "local[2]", "--candidates": "words.txt"}
 _COUNTED = {
     **_DAYS,
@@ -545,9 +571,23 @@ SCENES: dict[str, Scene] = {
             "--sheet": "sheet.html",
             "--audit": "audit.json",
             "--language": "ja --language en",
+            "--assessment": "",
             "--json": "",
         },
         _stating,
+    ),
+    "statement with an assessment": Scene(
+        "statement",
+        {"collection": _TABLES},
+        {
+            "--html": "s.html",
+            "--pdf": "s.pdf",
+            "--deployment": "operator.toml",
+            "--language": "ja --language en",
+            "--json": "",
+        },
+        _stating,
+        "--assessment",
     ),
     "statement as a PDF": Scene(
         "statement", {"collection": _TABLES}, {"--language": "zh"}, _stating, "--pdf s.pdf"
@@ -995,11 +1035,12 @@ SCENES: dict[str, Scene] = {
             "--other": "other.toml",
             "--different-people": "",
             "--watch": "",
+            "--cheating": "more.parquet",
             **_COUNTED,
             **_VIEW,
             **_FILES,
         },
-        _desk("rumor.analysis.compare.method:compare_reports"),
+        _comparing,
     ),
     "compare by people's weights": Scene(
         "compare",
@@ -1186,7 +1227,11 @@ SCENES: dict[str, Scene] = {
     "vectors": Scene(
         "vectors",
         {"collection": _TABLES},
-        {"collection": "other.toml", "--out": "vectors.json"},
+        {
+            "collection": "other.toml",
+            "--out": "vectors.json",
+            "--earlier": "collection.toml --earlier other.toml",
+        },
         _drawing,
     ),
     "vectors in a file": Scene(

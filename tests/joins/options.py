@@ -29,11 +29,14 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     # How an answer is shown and written, and options that every cell has.
     "any": (
         "--json",
+        "--markdown",
+        "--latex",
         "--question",
         "--candidates",
         "--engine",
         "--master",
         "--plot",
+        "--plot-width",
         "--csv",
         "--level",
         "--confidence",
@@ -63,6 +66,8 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         "--cluster",
     ),
     "compare": (
+        # tests/analysis/test_cheating.py
+        "--cheating",
         "--against",
         "--other",
         "--watch",

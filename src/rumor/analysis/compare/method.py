@@ -463,6 +463,31 @@ def compare_reports(
     )
 
 
+def count_samples(
+    collection: PathLike | Collection,
+    first: PathLike,
+    second: PathLike,
+    *,
+    question: str | None = None,
+    other: PathLike | Collection | None = None,
+    different_people: bool = False,
+    counting: Counting | None = None,
+) -> tuple[Question, Sequence[Summary]]:
+    """Return the question and the counts of two samples of different people, `first` before.
+
+    `other` is the collection of the second sample if it differs.
+    """
+    asked, found, _ = _count_files(
+        as_collection(collection),
+        other,
+        (first, second),
+        question,
+        different_people,
+        counting or Counting(),
+    )
+    return asked, list(found.values())
+
+
 def question_heading(asked: Question) -> str:
     """Return the heading of a table about the question `asked`."""
     return f"{asked.id}: {asked.text}" if asked.text else asked.id
