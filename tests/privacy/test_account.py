@@ -133,3 +133,14 @@ def test_no_example_promises_nonsense() -> None:
     """Whatever a person answers to an example, an odds factor stays below 10,000."""
     for file in Path("examples").glob("*.toml"):
         assert collection_promise(Collection.load(file)).most < math.log(1e4), file
+
+
+def test_of_several_collections_the_dearest_questions_of_each_are_added_up() -> None:
+    sampled = TOML.replace("[[", "[ask]\nquestions = 1\n[[", 1)
+    both = [Collection.from_toml(sampled.format(name=name, epsilon=1.0)) for name in "ab"]
+    found = account(both, days=1)
+    assert found.together == pytest.approx(2 * max(row.changing for row in found.rows))
+    said = (
+        f"After as many of these as you are asked, the dearest ones, {consequence(found.together)}"
+    )
+    assert found.closing()[0] == said

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import pytest
 
@@ -53,3 +54,20 @@ def test_bad_input() -> None:
     once = rumor.Rappor(bits=64, hashes=1, cohorts=1, f=0, p=0.5, q=0.75, key=b"key")
     with pytest.raises(rumor.InputError, match="got f = 0"):
         attack(once)
+
+
+def test_the_chart_has_every_guess_on_axes_that_say_what_it_is(tmp_path: Path) -> None:
+    rappor = rumor.Rappor.full(key=b"key")
+    record = attack(rappor, words=10, people=20, reports=(1, 5), seed=1)
+    file = tmp_path / "attack.html"
+    drawn = record.plot(str(file)).to_dict()
+    assert list(drawn["datasets"].values()) == [record.to_dict()["guesses"]]
+    success, epsilon = (one["encoding"] for one in drawn["hconcat"])
+    assert (success["x"]["field"], success["y"]["field"]) == ("reports", "success")
+    assert (epsilon["x"]["field"], epsilon["y"]["field"]) == ("reports", "epsilon")
+    assert success["y"]["axis"]["format"] == "%"
+    assert "scale" not in success["y"]
+    for axis in (success["x"], epsilon["x"], epsilon["y"]):
+        assert axis["scale"] == {"type": "log"}
+    assert success["color"]["sort"] == ["fresh", "memoised", "full"]
+    assert "people whose word is guessed" in file.read_text()

@@ -265,3 +265,12 @@ def test_an_event_does_not_move_with_the_reports_it_is_judged_on() -> None:
     )
     found, _ = distinguish(oracle, one, other, 3, 4)
     assert found <= 1.0
+
+
+def test_devices_over_time_are_counted_from_nothing_up() -> None:
+    basic = rumor.Rappor.basic(labels=["x", "y"], f=0.5, p=0.5, q=0.75)
+    said: list[tuple[int, int]] = []
+    audit_over_time(
+        basic, 2, people=65, random=rumor.Seeded(1), on_progress=lambda *one: said.append(one)
+    )
+    assert said == [(0, 130), (64, 130), (65, 130), (129, 130)]

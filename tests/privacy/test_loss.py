@@ -262,3 +262,15 @@ def test_the_rounds_before_count_where_they_are_known() -> None:
     dearer = dataclasses.replace(contracts[1], questions=(question,))
     expected = 2 * (first.epsilon + 2 * dear.epsilon)
     assert collections_loss([contracts[0], dearer]).epsilon == pytest.approx(expected)
+
+
+def test_any_number_of_reports_of_one_answer_cost_what_its_permanent_noise_says() -> None:
+    (_, question) = collection().questions
+    assert (
+        permanent_loss(question).of == "any number of reports on 'kept' with one unchanged answer"
+    )
+    weekly = dataclasses.replace(question, memo="period", period_days=7)
+    assert permanent_loss(weekly).of == "any number of reports on 'kept' in one period"
+    # Bits that say another value differ in two places, each by 3/4 against 1/4.
+    assert permanent_loss(weekly).epsilon == pytest.approx(2 * math.log(3), rel=1e-12)
+    assert permanent_loss(weekly).epsilon == permanent_loss(question).epsilon

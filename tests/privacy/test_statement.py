@@ -13,6 +13,7 @@ from rumor.collector.overview import overview
 from rumor.collector.store.base import open_store
 from rumor.contract.collection import Collection
 from rumor.privacy.promise import collection_promise, question_promise
+from rumor.privacy.statement.statement import statement
 from tests.cli.test_keyvalue import run
 
 ROUNDS = """
@@ -111,3 +112,45 @@ def test_a_collection_says_what_everything_costs_and_its_device_holds_it_to_that
     assert Fraction(promise.most) >= sum(each)
     assert promise.most == pytest.approx(float(sum(each)), rel=1e-12)
     assert promise.most < promise.ceiling < promise.most * (1 + 1e-11)
+
+
+MEMBERS = """
+name = "Members"
+series = "members"
+contact = "nobody"
+admission = "invited"
+series_epsilon = 7.5
+linked = ["one", "two"]
+[[questions]]
+id = "one"
+kind = "choice"
+labels = ["x", "y"]
+epsilon = 1
+mechanism = "randomized-response"
+[[questions]]
+id = "two"
+kind = "choice"
+labels = ["x", "y"]
+epsilon = 2
+mechanism = "randomized-response"
+"""
+
+
+def test_the_statement_says_who_can_tell_whose_a_report_is() -> None:
+    sections = {one.heading: one for one in statement(Collection.from_toml(MEMBERS)).sections}
+    learned = sections["What anybody can learn about one person"].paragraphs
+    assert learned[2:] == (
+        "The reports of one respondent on 'one' and 'two' can be linked. Together they cost at "
+        "most epsilon 3, which the budget includes.",
+        "No revision of the survey may cost a person more than epsilon 7.5 without their consent.",
+    )
+    invitations = (
+        "Invitations: whoever knows which one was sent to whom, and runs the collector, can tell "
+        "whose report arrives."
+    )
+    said = statement(Collection.from_toml(MEMBERS)).to_text()
+    assert invitations in " ".join(said.split())
+    opened = MEMBERS.replace('admission = "invited"', "").replace("series_epsilon = 7.5", "")
+    plain = " ".join(statement(Collection.from_toml(opened)).to_text().split())
+    assert invitations not in plain
+    assert "No revision of the survey may cost" not in plain

@@ -117,9 +117,6 @@ def log_up(ratio: Fraction) -> float:
         nearest = float(exact)
         while Decimal(nearest) < exact:
             nearest = math.nextafter(nearest, math.inf)
-        below = math.nextafter(nearest, -math.inf)
-        while Decimal(below) >= exact:
-            nearest, below = below, math.nextafter(below, -math.inf)
     return nearest
 
 

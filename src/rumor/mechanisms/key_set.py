@@ -304,8 +304,6 @@ def _missing(all_keys: int, own: int, size: int) -> float:
     """Return the share of signed sets that miss all own signed
     keys: the mean of 2**-j over Hyp(j).
     """
-    if size < 0:
-        return 1.0
     terms = (
         _log_comb(own, j) + _log_comb(all_keys - own, size - j) - j * math.log(2)
         for j in range(max(0, size - all_keys + own), min(own, size) + 1)

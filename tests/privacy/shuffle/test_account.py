@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import rumor
 from rumor.contract.collection import Collection
 from rumor.mechanisms import SubsetSelection
 from rumor.mechanisms.rappor.rappor import Rappor
@@ -16,6 +17,7 @@ from rumor.privacy.shuffle.account import (
     format_up,
     local_sentence,
     shuffle_account,
+    shuffle_choices,
     shuffle_sentence,
 )
 from rumor.privacy.shuffle.crowd import crowd_epsilon
@@ -207,3 +209,34 @@ def test_bad_crowds_get_one_sentence(
 def test_rappor_is_certified_once() -> None:
     assert crowd_epsilon(Rappor.full(key=b"x"), 10**5, 1e-8) < 0.01
     assert crowd_epsilon(SubsetSelection(domain=3, epsilon=1.0), 2, 1e-8) <= 1.0
+
+
+def test_mechanisms_are_compared_by_the_batches_that_hide_them() -> None:
+    once, daily = (question.mechanism for question in collection(PERMANENT, 1).questions)
+    choices = [("unary", once), ("kept", daily)]
+    found = shuffle_choices(choices, 1, people=5000, delta=1e-8, about="one report")
+    assert [row.epsilon for row in found.rows] == [
+        crowd_epsilon(one, 5000, 1e-8) for one in (once, daily)
+    ]
+    told = found.to_dict()
+    assert (told["crowd"], told["delta"], found.of, found.about) == (
+        5000,
+        1e-8,
+        "mechanism",
+        "one report",
+    )
+    # Reports of one person fill a whole batch.
+    (crowded,) = shuffle_choices(choices[:1], 7, people=7, delta=1e-8, about="").rows
+    assert crowded.epsilon is None
+    assert crowded.refused == (
+        "Shuffling promises nothing for 'unary': one person may send 7 reports, and a batch may "
+        "hold no more than 7. A relay with turn_hours keeps reports of one person in batches of "
+        "their own."
+    )
+    again = shuffle_choices(choices, 2, people=5000, delta=1e-8, about="").rows[1]
+    assert (again.refused or "").startswith(
+        "Shuffling promises nothing for 'kept': its answers are permanent"
+    )
+    for people, delta in ((1, 0.1), (9, 0.0)):
+        with pytest.raises(rumor.InputError):
+            shuffle_choices(choices, 1, people=people, delta=delta, about="")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from decimal import Decimal
+from decimal import Decimal, Overflow
 from fractions import Fraction
 
 import numpy as np
@@ -266,3 +266,18 @@ def test_a_mechanism_with_nothing_to_say_of_itself_is_certified_too() -> None:
     assert crowd_delta(worst, 10**4, Fraction(101, 100)) > crowd_delta(
         mechanism.blanket(), 10**4, Fraction(101, 100)
     )
+
+
+def test_a_sum_that_cannot_be_bounded_is_the_loss_of_a_report_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    blanket, factor = SubsetSelection(domain=3, epsilon=1.0).blanket(), Fraction(11, 10)
+    alone = Gains.at(blanket, factor).local_delta
+    assert crowd_delta(blanket, 50, factor) < 0.5 * alone
+
+    def too_steep(*_: object) -> Decimal:
+        raise Overflow
+
+    monkeypatch.setattr("rumor.privacy.shuffle.crowd.mean_above", too_steep)
+    found = crowd_delta(blanket, 50, factor)
+    assert alone <= found <= alone * (1 + 1e-15)

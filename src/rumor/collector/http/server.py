@@ -303,8 +303,13 @@ def serve(service: HttpService, listener: socket.socket, on_ready: Callable[[str
     # Uvicorn shuts down in order and then raises the signal once more: that is not a failure.
     signal.signal(signal.SIGTERM, lambda number, frame: None)
     _allow_files(2 * service.limits.connections + _FILES)
-    server = Server(service, listener, on_ready)
-    server.run(sockets=[listener])
+    _run(Server(service, listener, on_ready), listener)
+
+
+def _run(server: Server, listener: socket.socket) -> None:
+    """Run `server` on `listener` until it is told to stop; raise where it does not start."""
+    with listener, suppress(SystemExit):  # uvicorn's, where the service does not start
+        server.run(sockets=[listener])
     if not server.started:
         raise InputError("a service must start to be of use; the log above says why it did not")
 
@@ -320,11 +325,9 @@ def background(
 
     def run() -> None:
         try:
-            server.run(sockets=[listener])
+            _run(server, listener)
         except BaseException as problem:
             ready.put(problem)
-        else:
-            ready.put(RuntimeError("the service did not start; its log says why"))
 
     thread = threading.Thread(target=run, name="rumor-server", daemon=True)
     thread.start()

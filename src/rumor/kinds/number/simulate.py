@@ -74,7 +74,9 @@ def read_numbers(
             values.append(as_number_column(batch.column(0)))
             counts.append(as_number_column(batch.column(1)) if counted else np.ones(len(batch)))
     value, count = np.concatenate(values), np.concatenate(counts)
-    if not value.size or not count.sum() > 0 or (count < 0).any():
+    if (count < 0).any():
+        raise InputError(f"{table.path}: counts must be numbers of 0 or more; got one that is not")
+    if not value.size or not count.sum() > 0:
         raise InputError(f"{table.path}: a table must hold at least one person; got none")
     with table.locate_errors(name):
         clipped = mechanism.grid.value_at(mechanism.grid.codes(value).astype(np.float64))

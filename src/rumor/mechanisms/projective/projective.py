@@ -284,8 +284,6 @@ def swept(space: Space, weights: NDArray[Any]) -> NDArray[Any]:
     be -1 or 0 (by v's last coordinate); the others are points of one dimension less themselves.
     """
     q, m = space.field, space.dimensions - 1
-    if m == 0:
-        return np.zeros_like(weights)
     affine, beyond = weights[: q**m], weights[q**m :]
     below = incidence(Space(q, m), beyond)
     found = np.empty_like(weights)
