@@ -66,7 +66,7 @@ def callables(folder: str) -> Iterator[tuple[str, Callable[..., object]]]:
 
 def said(value: object) -> str:
     """Return a default as the table has it: its text, without an address."""
-    text = repr(value)
+    text = "__version__" if value == rumor.__version__ else repr(value)
     if len(text) > LONGEST:
         return type(value).__qualname__
     return getattr(value, "__qualname__", text) if " at 0x" in text else text

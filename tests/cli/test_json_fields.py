@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import re
 import shlex
 import tomllib
 from collections.abc import Iterator
@@ -37,7 +38,8 @@ ANSWERS = {"estimate", "compare", "regress", "combine", "trend"}
 def fields(document: Any, path: str = "") -> Iterator[str]:
     """Yield where the values of a document stand: `a.b`, of a list `a[]`."""
     if isinstance(document, dict):
-        for key, value in document.items():
+        for name, value in document.items():
+            key = "DIGEST" if re.fullmatch("[0-9a-f]{64}", name) else name
             yield from fields(value, f"{path}.{key}" if path else key)
     elif isinstance(document, list):
         for one in document:
