@@ -9,22 +9,22 @@ from __future__ import annotations
 
 import datetime
 import functools
-import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import stats
 
 import rumor
+from benchmarks.kept_parts import TrialRows
 from rumor.analysis.trend.line import find_change
 from rumor.analysis.trend.periods import Periods
 from rumor.analysis.trend.scores import standardised
 from rumor.analysis.trend.watch import Watch
 from rumor.analysis.trend.watching import estimate_watch, evidence_by_look
 from rumor.contract.collection import Collection
-from rumor.core.types import Vector
+from rumor.core.reports import Mask
+from rumor.core.types import Tally, Vector
 from rumor.estimators.data import as_summary
 from rumor.estimators.groups import Sample
 from rumor.estimators.multiple_testing import holm
@@ -36,10 +36,10 @@ from rumor.mechanisms.support import ItemCounts
 from rumor.results.counts import ExactIntervals
 
 WEEKS, HORIZON, ALPHA = 52, 52, 0.05
-HISTORIES = 400
 _MONDAY = datetime.date(2026, 1, 5)
 Draw = Callable[[int, np.random.Generator], Any]
 Alarmed = Callable[[np.random.Generator], bool]
+Block = Callable[[int, np.random.Generator], TrialRows]
 
 
 def asked(kind: str, **spec: Any) -> Mechanism:
@@ -74,8 +74,18 @@ def counted(
     oracle: FrequencyOracle, reports: int, share: Vector, rng: np.random.Generator
 ) -> Sample:
     """Return the estimates of all values from counts that are binomial, as a choice has them."""
+    return as_sample(oracle, rng.binomial(reports, supports(oracle, share)), reports)
+
+
+def supports(oracle: FrequencyOracle, share: Vector) -> Vector:
+    """Return the chance that a report supports a value of this `share`."""
+    return np.asarray(oracle.miss + (oracle.hit - oracle.miss) * share)
+
+
+def as_sample(oracle: FrequencyOracle, counts: Tally, reports: int) -> Sample:
+    """Return the estimates of all values from `counts` of supporting reports."""
     gain, miss = oracle.hit - oracle.miss, oracle.miss
-    counts, ones = rng.binomial(reports, miss + gain * share), np.ones(share.size)
+    ones = np.ones(counts.size)
     spread = tuple(part * ones for part in (miss * (1 - miss) / gain**2, (1 - 2 * miss) / gain, -1))
     items = ItemCounts(counts, float(reports), oracle.hit, miss, 0.0)
     mean = (counts / reports - miss) / gain
@@ -137,8 +147,8 @@ def populations() -> Mapping[str, tuple[Mechanism, Draw]]:
     }
 
 
-def blocks() -> Mapping[str, Alarmed]:
-    """Return by name what draws a history without a change and says whether there is an alarm."""
+def blocks() -> dict[str, Block]:
+    """Return by name what draws histories without a change and says which have an alarm."""
 
     def drawn(mechanism: Mechanism, people: Draw) -> Alarmed:
         def of_week(_: int, rng: np.random.Generator) -> Any:
@@ -147,69 +157,65 @@ def blocks() -> Mapping[str, Alarmed]:
         return lambda rng: bool(watched(mechanism, of_week, rng).changes)
 
     many = functools.partial
-    return {
+    found: dict[str, Alarmed] = {
         **{name: drawn(*one) for name, one in populations().items()},
         "choice, 400 values": many(many_values, 400, 1.0, 500, 5000),
         "choice, 5,000 values": many(many_values, 5000, 1.0, 500, 5000),
         "choice, 5,000 values, few reports": many(many_values, 5000, 4.0, 50, 500),
     }
+    return {name: functools.partial(alarms_of, alarmed) for name, alarmed in found.items()}
 
 
-def comparisons() -> Mapping[str, Alarmed]:
+def comparisons() -> dict[str, Block]:
     """Return by name what compares two groups without a difference again and again."""
-    return {name: functools.partial(differs, *one) for name, one in populations().items()}
+    return {
+        name: functools.partial(alarms_of, functools.partial(differs, *one))
+        for name, one in populations().items()
+    }
 
 
-def alarms_of(rng: np.random.Generator, alarmed: Alarmed, histories: int) -> int:
-    """Return how many of some histories without a change have an alarm."""
-    return sum(alarmed(each) for each in rng.spawn(histories))
+def alarms_of(alarmed: Alarmed, histories: int, rng: np.random.Generator) -> TrialRows:
+    """Return 1 for each history that has an alarm, 0 for each other."""
+    return [[float(alarmed(each))] for each in rng.spawn(histories)]
 
 
-def above_promise(alarms: Mapping[str, int], histories: int) -> Vector:
+def above_promise(alarms: Mapping[str, int], histories: int, promise: float = ALPHA) -> Vector:
     """Return Holm's p-values of all blocks, for more alarms than promised (exact binomial)."""
-    found = [stats.binom.sf(count - 1, histories, ALPHA) for count in alarms.values()]
+    found = [stats.binom.sf(count - 1, histories, promise) for count in alarms.values()]
     return holm(np.array(found))
 
 
-@dataclass(frozen=True)
-class Detection:
-    """How a change is found: how often, after how many weeks, dated and measured how well."""
+def detection(size: float, histories: int, rng: np.random.Generator) -> TrialRows:
+    """Return how a change of `size` noise units after half of 52 weeks is found, of one mean.
 
-    found: float
-    median_delay: float
-    dated: float
-    """The share of alarms whose possible beginnings hold the true one."""
-    measured: float
-    """The share of alarms whose interval holds the true size."""
-
-
-def detection(size: float, histories: int, rng: np.random.Generator) -> Detection:
-    """Return how a change of `size` noise units after half of 52 weeks is found, of one mean."""
+    Each history has the weeks until its alarm (0 if there is none), and whether the possible
+    beginnings hold the true one and the interval the true size.
+    """
     mechanism = rumor.Harmony(low=0, high=10, epsilon=1.0)
     middle, start = np.full(_PEOPLE, 4.0), WEEKS // 2
     reports = mechanism.privatize(np.full(100 * _PEOPLE, 4.0), random=rumor.Seeded(1))
     noise = 10 * float(rumor.estimate(mechanism, reports).stderr)  # of one week's mean
-    delays, dated, measured = [], [], []
+
+    def people(week: int, _: object) -> Vector:
+        return middle + (week >= start) * size * noise
+
+    rows: TrialRows = []
     for each in rng.spawn(histories):
-
-        def people(week: int, _: object) -> Vector:
-            return middle + (week >= start) * size * noise
-
         changes = watched(mechanism, people, each).changes
         if not changes:
+            rows.append([0.0, 0.0, 0.0])
             continue
         (change,) = changes
         possible = change.after_period[change.possible()]
         low, high = change.interval()
-        delays.append(change.alarm - start + 1)
-        dated.append(possible[0] <= start <= possible[-1])
-        measured.append(low <= size * noise <= high)
-    return Detection(
-        len(delays) / histories,
-        float(np.median(delays)) if delays else math.inf,
-        float(np.mean(dated)) if dated else math.nan,
-        float(np.mean(measured)) if measured else math.nan,
-    )
+        rows.append(
+            [
+                float(change.alarm - start + 1),
+                float(possible[0] <= start <= possible[-1]),
+                float(low <= size * noise <= high),
+            ]
+        )
+    return rows
 
 
 _PEOPLE = 1000
@@ -221,18 +227,35 @@ def alarms_by_look(histories: int, values: int, rng: np.random.Generator) -> tup
     First of a test for one look that is repeated every week, its p-values by Holm over the values
     below 5% (`rumor trend`); then of a watch.
     """
+    return tuple(alarmed.mean(axis=1) for alarmed in _alarmed_by_look(histories, values, rng))
+
+
+def repeated(histories: int, rng: np.random.Generator) -> TrialRows:
+    """Return whether histories of 10 values have had an alarm, of either test, in all weeks."""
+    found = _alarmed_by_look(histories, 10, rng)
+    return as_rows(*(alarmed[-1] for alarmed in found))
+
+
+def as_rows(*columns: Vector | Mask) -> TrialRows:
+    """Return `columns` as a row for each trial."""
+    found: TrialRows = np.transpose([np.asarray(each, dtype=float) for each in columns]).tolist()
+    return found
+
+
+def _alarmed_by_look(histories: int, values: int, rng: np.random.Generator) -> tuple[Mask, Mask]:
+    """Return which histories have had an alarm so far, weeks by histories, of either test."""
     seen = rng.normal(size=(WEEKS, histories * values))
     ones = np.ones(seen.shape)
-    repeated = np.zeros((WEEKS, histories), dtype=bool)
+    often = np.zeros((WEEKS, histories), dtype=bool)
     for look in range(2, WEEKS):
         p_values = find_change(seen[: look + 1], ones[: look + 1]).p_value
-        repeated[look] = _any_below(p_values.reshape(histories, values))
+        often[look] = any_below(p_values.reshape(histories, values))
     samples = [Sample(row, (ones[0], 0 * ones[0], 0 * ones[0]), 1) for row in seen]
     by_look = np.maximum(log_evidence(samples, [1] * WEEKS), 0.0)
-    always = np.array([_any_below(np.exp(-row).reshape(histories, values)) for row in by_look])
-    return tuple(np.logical_or.accumulate(x).mean(axis=1) for x in (repeated, always))
+    always = np.array([any_below(np.exp(-row).reshape(histories, values)) for row in by_look])
+    return np.logical_or.accumulate(often), np.logical_or.accumulate(always)
 
 
-def _any_below(p_values: Vector) -> Vector:
-    """Return whether any of a row's p-values is 5% or less after Holm: its smallest decides."""
-    return np.asarray(p_values.min(axis=1) * p_values.shape[1] <= ALPHA)
+def any_below(p_values: Vector, alpha: float = ALPHA) -> Mask:
+    """Return whether any of a row's p-values is `alpha` or less after Holm."""
+    return np.asarray(p_values.min(axis=1) * p_values.shape[1] <= alpha)

@@ -17,17 +17,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import binom
 
 import rumor
-from rumor.analysis.regress.fit import Likelihoods, _Model
+from benchmarks.verdict import Coverage
+from rumor.analysis.regress.fit import LikelihoodModel, Likelihoods
 from rumor.core.reports import Reports
 from rumor.core.types import Vector
 from rumor.core.typing import override
-from rumor.estimators.multiple_testing import holm
 from rumor.kinds import kind_of
 
-SEED, TRIALS, LEVEL, ALPHA, ANSWERED = 20261120, 200, 0.95, 0.01, 0.95
+SEED, TRIALS, ANSWERED = 20261120, 200, 0.95
 _ENDLESS = 15.0
 
 
@@ -51,7 +50,7 @@ BLOCKS = (
 )
 
 
-class _Unpenalised(_Model):
+class _Unpenalised(LikelihoodModel):
     """The likelihood alone."""
 
     @override
@@ -91,7 +90,7 @@ def _trial(block: Block, slopes: Vector, rng: np.random.Generator) -> tuple[bool
         found = rumor.regress(mechanism, reports, columns)
     except rumor.InputError:
         return False, False, endless
-    low, high = found.interval(LEVEL)
+    low, high = found.interval()
     answered = bool(np.isfinite([low, high]).all())
     return answered, bool(low[1, 0] <= slopes[0, 1] <= high[1, 0]), endless
 
@@ -102,28 +101,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--trials", type=int, default=TRIALS, help="of each block")
     asked = parser.parse_args(arguments)
-    chances, answered = [], 0
+    verdict, answered = Coverage(), 0
     print("block           people  epsilon  columns  endless  answered  covered  chance")
     for number, block in enumerate(BLOCKS):
         rng = np.random.default_rng([asked.seed, number])
         slopes = rng.normal(0, 0.5, (block.columns, len(block.shares)))
         slopes[:, 0] = 0
         told = np.array([_trial(block, slopes, rng) for _ in range(asked.trials)])
-        chances.append(float(binom.cdf(told[:, 1].sum(), asked.trials, LEVEL)))
+        chance = verdict.add(int(told[:, 1].sum()), asked.trials)
         answered += int(told[:, 0].sum())
         shown = told[:, 2].mean(), told[:, 0].mean(), told[:, 1].mean()
         print(
             f"{block.name:15s} {block.people:6,}  {block.epsilon:7g}  {block.columns:7d}  "
-            f"{shown[0]:7.3f}  {shown[1]:8.3f}  {shown[2]:7.3f}  {chances[-1]:.3g}",
+            f"{shown[0]:7.3f}  {shown[1]:8.3f}  {shown[2]:7.3f}  {chance:.3g}",
             flush=True,
         )
-    low = int((holm(np.array(chances)) < ALPHA).sum())
     part = answered / (asked.trials * len(BLOCKS))
-    print(
-        f"{part:.1%} answered (limit {ANSWERED:.0%}); {low} blocks below {LEVEL:.0%} (Holm, alpha "
-        f"{ALPHA:.0%})"
-    )
-    return int(part < ANSWERED or low > 0)
+    print(f"{part:.1%} answered (limit {ANSWERED:.0%}); {verdict}")
+    return int(part < ANSWERED or verdict.below() > 0)
 
 
 if __name__ == "__main__":

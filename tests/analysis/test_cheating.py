@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import rumor
+from rumor.cli import main
 from rumor.core.errors import InputError
 from rumor.mechanisms.summary import Summary
 
@@ -105,3 +108,54 @@ def test_samples_that_cannot_show_it_are_refused() -> None:
     plain = Summary.empty(other).update(other.privatize([0, 1]))
     with pytest.raises(InputError, match="cheats are found in designs on paper; got 'randomized"):
         rumor.cheating(said(STRAIGHT, 3, 7), plain)
+
+
+def test_the_command_reads_two_files(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, truth, yes in (("one", "5/6", 268), ("two", "1/6", 625)):
+        mechanism = {"name": "warner", "truth": truth}
+        asked = {"id": "copied", "kind": "choice", "labels": ["yes", "no"], "mechanism": mechanism}
+        head = {"name": "Papers", "series": name, "contact": "a@example.org"}
+        rumor.Collection.resolve({**head, "questions": [asked]}).save(f"{name}.json")
+        Path(f"{name}.csv").write_text("copied\n" + "yes\n" * yes + "no\n" * (1000 - yes))
+        privatized = ["privatize", f"{name}.json", f"{name}.csv", "-o", f"{name}.parquet"]
+        assert main([*privatized, "--randomised"]) == 0
+    capsys.readouterr()
+    line = ["compare", "one.json", "one.parquet", "two.parquet", "--other", "two.json"]
+    assert main([*line, "--cheating", "--level", "0.9"]) == 0
+    found = rumor.cheating(said(STRAIGHT, 268, 732), said(MIRRORED, 625, 375), level=0.9)
+    assert capsys.readouterr().out == f"copied\n\n{found}\n"
+    assert main([*line, "--cheating", "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data.pop("question") == "copied"
+    known = rumor.cheating(said(STRAIGHT, 268, 732), said(MIRRORED, 625, 375)).to_dict()
+    assert data == json.loads(json.dumps(known))
+    assert main([*line[:3], "one.parquet", "--cheating"]) == 2
+    assert "groups must be different files" in capsys.readouterr().err
+    Path("copy.parquet").write_bytes(Path("one.parquet").read_bytes())
+    assert main([*line[:3], "copy.parquet", "--cheating", "--distinct-ids"]) == 2
+    assert "different chances to show who cheats" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("more", "got"),
+    [
+        (["--by", "day"], "--by"),
+        (["--watch"], "--watch"),
+        (["--cluster", "school"], "--cluster"),
+        (["--top", "3"], "--top"),
+        (["--of", "people"], "--of"),
+        (["--csv", "rows.csv"], "--csv"),
+        (["--latex"], "--latex"),
+    ],
+)
+def test_options_of_a_table_are_refused(
+    more: list[str], got: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = ["compare", "one.json", "one.parquet", "two.parquet", "--cheating", *more]
+    assert main(line) == 2
+    assert f"from two samples, A and B; got {got}" in capsys.readouterr().err
+    assert main([*line[:3], "--cheating"]) == 2
+    assert "got no B" in capsys.readouterr().err

@@ -148,10 +148,11 @@ def test_a_summary_with_ids_keeps_them_and_says_so_in_its_bytes(capsys: Outputs)
     [
         ["estimate", "c.toml", "w", "--weight-column", "weight"],
         ["compare", "c.toml", "w", "--by", "weight", "--weight-column", "weight"],
+        ["regress", "c.toml", "w", "page ~ weight"],
     ],
     ids=lambda command: command[0],
 )
-def test_a_copied_file_is_refused_where_people_have_weights(
+def test_a_copied_file_is_refused_where_columns_stand_beside_reports(
     command: list[str], capsys: Outputs
 ) -> None:
     rows = "\n".join(f"{'ab'[i % 2]},{1 + i % 3 % 2}" for i in range(300))
@@ -159,9 +160,12 @@ def test_a_copied_file_is_refused_where_people_have_weights(
     Path("w").mkdir()
     made = ["privatize", "c.toml", "t.csv", "-o", "w/1.parquet", "--weight-column", "weight"]
     assert main(made) == 0
-    assert run(capsys, *command)[0] == 0
+    capsys.readouterr()
+    code, once = run(capsys, *command)
+    assert code == 0
     shutil.copy("w/1.parquet", "w/2.parquet")
     code, said = run(capsys, *command)
     assert code == 2
     assert "w/2.parquet: every report must have an id of its own; got 300 with the id" in said
-    assert "takes no copies: leave them out" in said
+    assert "takes no copies: --distinct-ids counts each id once" in said
+    assert run(capsys, *command, "--distinct-ids") == (0, once)

@@ -466,11 +466,12 @@ def test_days_are_followed(folder: Path, rows: list[Row], held: Collaborators) -
 def test_columns_explain_what_they_stand_beside(
     folder: Path, rows: list[Row], held: Collaborators
 ) -> None:
-    counting = Counting(window=WINDOWS[3], skip_invalid=True)
+    counting = Counting(window=WINDOWS[3], distinct_ids=True, skip_invalid=True)
     stored = ReportSelection(CONTRACT, folder, "homepage", counting=counting)
     regressing.regress_reports(stored, "homepage ~ age + coded", "news")
     name, given = handed(held)
-    mine = [row for row in picked(rows, WINDOWS[3], distinct=False) if row.is_valid]
+    chosen = [row for row in picked(rows, WINDOWS[3], distinct=True) if row.is_valid]
+    mine = sorted(chosen, key=rows.index)
     assert given["reports"].tobytes() == b"".join(row.report for row in mine)
     columns = given["columns"].to_pydict()
     assert columns == {key: [row.kept[key] for row in mine] for key in ("age", "coded")}
@@ -483,3 +484,6 @@ def test_columns_explain_what_they_stand_beside(
     )
     with pytest.raises(InputError, match="a formula names public columns"):
         regressing.regress_reports(stored, "homepage ~ 1")
+    copied = replace(stored, counting=replace(counting, distinct_ids=False))
+    with pytest.raises(InputError, match="a regression takes no copies: --distinct-ids"):
+        regressing.regress_reports(copied, "homepage ~ age")

@@ -259,7 +259,6 @@ def test_one_margin_of_groups_is_as_it_was(survey: Path, capsys: Outputs) -> Non
         ("estimate", ["--weight-column", "w", "--by", "sex"], "compared in groups (rumor compare"),
         ("estimate", ["--weight-column", "w", "--of", "people"], 'for the "population" only'),
         ("estimate", ["--weight-column", "w", "--method", "em"], "weighted estimates are unbiased"),
-        ("estimate", ["--weight-column", "w", "--distinct-ids"], "without --distinct-ids"),
         ("estimate", ["--weight-column", "w", "--engine", "spark"], "read in this process"),
         ("estimate", ["--weight-column", "w", "--looks", "any"], 'looks must be "one" here'),
         ("compare", ["--weight-column", "w"], "compared by a public column of one file (--by)"),
@@ -276,6 +275,22 @@ def test_what_weights_cannot_have_is_refused(
     said = " ".join(capsys.readouterr().err.split())
     assert rule in said
     assert "Traceback" not in said
+
+
+@pytest.mark.parametrize("name", ["choice", "ages"])
+def test_weights_are_for_one_look_in_python_too(name: str) -> None:
+    """Their variances are estimated: no sequence of them is known to hold at every look."""
+    mechanism, reports = _reports(name)
+    design = SurveyDesign(np.linspace(1, 3, len(reports)))
+    groups = np.where(_AGES > 50, "older", "younger")
+    compared = rumor.compare(mechanism, reports, groups, design=design)
+    for one in (compared, rumor.weigh(mechanism, reports, design)):
+        assert one.to_dict()["looks"] == "one"
+        for show in (one.to_dict, one.table, one.to_csv, one.explain):
+            with pytest.raises(InputError, match=r'looks must be "one" here: .*; got "any"$'):
+                show(looks="any")
+    with pytest.raises(InputError, match="of people with weights are valid for one look"):
+        compared.interval(looks="any")
 
 
 @pytest.mark.parametrize("cell", ["", "0", "-1", "many", "inf"])

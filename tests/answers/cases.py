@@ -7,6 +7,7 @@ new has a name here, and is missed in the files until they are written anew.
 from __future__ import annotations
 
 import functools
+import itertools
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -234,14 +235,18 @@ def _milder(id: str) -> Any:
     return mechanism_of(id, 0.8)
 
 
-@functools.cache
-def followed(id: str, every: str = "day") -> Tabular:
-    """Return a question over some days, on the later of which people hold something else."""
-    days = {
-        f"2026-03-{1 + 3 * day:02}": reports_of(id, 300 + 40 * (day % 2), int(day > 5))
+def _days(id: str, people: int = 300) -> dict[str, Any]:
+    """Return reports of some days, on the later of which people hold something else."""
+    return {
+        f"2026-03-{1 + 3 * day:02}": reports_of(id, people + 40 * (day % 2), int(day > 5))
         for day in range(9)
     }
-    return rumor.trend(mechanism_of(id), days, every=every, **looked_for(id))
+
+
+@functools.cache
+def followed(id: str, every: str = "day") -> Tabular:
+    """Return the trend of a question over some days."""
+    return rumor.trend(mechanism_of(id), _days(id), every=every, **looked_for(id))
 
 
 @functools.cache
@@ -284,6 +289,29 @@ def _combined(id: str) -> Any:
 
 def _followed(id: str) -> Any:
     return {**_shown(followed(id)), "weeks": followed(id, "week").to_dict()}
+
+
+def _watched(id: str) -> Any:
+    """Return what holds at any look: a watch over some days, differences and shown rows."""
+    days = {day: reports for day, reports in _days(id).items() if day < "2026-03-20"}
+    few = dict(itertools.islice(_groups(id).items(), 2))
+    found = {
+        "trend": lambda: _shown(_watch(id, _days(id, 3_000), "day")),
+        "quiet": lambda: _watch(id, days, "week").table().splitlines(),
+        "compare": lambda: _shown(
+            rumor.compare(mechanism_of(id), few, **looked_for(id)), View(looks="any", users=900)
+        ),
+        "views": lambda: _rows(
+            estimate(id, questions()[id].sizes[0], "auto"),
+            View(0.9, rows=3, order="estimate", looks="any", users=700),
+        ),
+    }
+    return {name: refused_or(make) for name, make in found.items()}
+
+
+def _watch(id: str, days: Mapping[str, Any], every: str) -> Tabular:
+    terms: dict[str, Any] = {"every": every, "horizon": 30, "false_alarms": 0.2}
+    return rumor.watch(mechanism_of(id), days, **terms, **looked_for(id))
 
 
 def _regressed(id: str) -> Any:
@@ -496,6 +524,7 @@ PRIVACY: Mapping[str, Callable[[str], Any]] = {
 
 SLOW = (
     *("estimate/words-open*/*/grown", "estimate/kind-words/*/grown", "trend/*words*"),
+    "watch/*words*",
     *("estimate/choice-local-hashing/*/em", "estimate/words-open/100000/auto"),
     *("estimate/ordered-bumps/2000/*", "estimate/ordered-round/2000/ems"),
     *("plan/choice/*domain=100", "plan/set/*domain=20,cap=3", "plan/choice/*detect=0.02"),
@@ -524,6 +553,7 @@ def answers() -> dict[str, Case]:
     found = dict(_estimates())
     for id in [*examples(), *_ALL_VERBS]:
         found |= {f"{verb}/{id}": functools.partial(say, id) for verb, say in VERBS.items()}
+    found |= {f"watch/{id}": functools.partial(_watched, id) for id in examples()}
     for id in FURTHER:
         found[f"views/{id}"] = functools.partial(_views, id)
     for id in ("kind-choice", "choice-blocks"):

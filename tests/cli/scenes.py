@@ -30,6 +30,8 @@ from rumor.collector.store.base import open_store
 from rumor.collector.tokens import add_token
 from rumor.contract.collection import Collection
 from rumor.kinds.planning.planned import PlanCheck
+from rumor.privacy.statement.assessment import assessments
+from rumor.privacy.statement.deployment import Deployment
 from rumor.privacy.statement.statement import statement
 from tests.collector.tools import collection, two_rounds
 from tests.flow import TOML, home_pages, made_reports, write_days, write_toml
@@ -210,7 +212,13 @@ def _estimating(held: Collaborators) -> None:
     held.stand("rumor.analysis.combine.method:weigh_stored_people", _counting(held))
     held.stand("rumor.analysis.estimate:open_engine")
     held.stand("rumor.analysis.counted_table:summary_of_counts")
+    _publishing(held)
     held.spy("rumor.core.files:write_whole")
+
+
+def _publishing(held: Collaborators) -> None:
+    for name in ("as_markdown", "as_latex"):
+        held.stand(f"rumor.results.publication:{name}", f"{name}()")
 
 
 def _saved(path: str) -> None:
@@ -223,9 +231,29 @@ def _desk(*functions: str) -> Callable[[Collaborators], None]:
             held.stand(function, _counting(held))
         held.stand("rumor.analysis.estimate:open_engine")
         held.stand("rumor.analysis.combine.method:read_weights", ("source", {"one": 0.25}))
+        _publishing(held)
         held.spy("rumor.core.files:write_whole")
 
     return collaborators
+
+
+def _comparing(held: Collaborators) -> None:
+    _desk("rumor.analysis.compare.method:compare_reports")(held)
+    samples = home_pages().question("homepage"), ("one", "other")
+    held.stand("rumor.analysis.compare.method:count_samples", samples)
+    held.stand("rumor.analysis.cheating:cheating", "cheats")
+
+
+def _regressing(held: Collaborators) -> None:
+    _desk()(held)
+
+    known = {
+        "heading": "A heading\nand more",
+        "predict": lambda path: Stand("predictions", held.book, {}),
+        "margins": lambda: Stand("effects", held.book, {}),
+    }
+    stood = "rumor.analysis.regress.method:regress_reports"
+    held.stand(stood, lambda *_, **__: Stand("found", held.book, known))
 
 
 def _counting(held: Collaborators) -> Callable[..., Stand]:
@@ -344,6 +372,9 @@ def _stating(held: Collaborators) -> None:
     held.stand("rumor.privacy.statement.page:sheet_page", "sheet_page()")
     held.stand("rumor.privacy.statement.pdf:pdf", b"pdf()")
     held.stand("rumor.privacy.statement.registry:registry_entry", {"entry": 1})
+    held.stand("rumor.privacy.statement.assessment:assessments", assessments(home_pages()))
+    held.stand("rumor.privacy.statement.deployment:Deployment.load", Deployment())
+    held.stand("rumor.privacy.statement.page:assessment_page", "assessment_page()")
     held.spy("rumor.core.files:write_whole")
 
 
@@ -409,6 +440,11 @@ def _suspecting(held: Collaborators) -> None:
     held.spy("rumor.privacy.integrity:bit_counts")
 
 
+def _drawing(held: Collaborators) -> None:
+    made = {"digest": "0" * 64, "questions": [{"reports": [1, 2]}], "device": {"steps": [3]}}
+    held.stand("rumor.client.vectors:contract_vectors", made)
+
+
 def _reproducing(held: Collaborators) -> None:
     held.spy("rumor.cli.papers:_list")
     held.stand("rumor.papers.runner:run", ())
@@ -448,7 +484,14 @@ def _making(held: Collaborators) -> None:
 
 _DAYS = {"--from": "2026-01-02", "--to": "2026-01-03"}
 _VIEW = {"--level": "0.8", "--of": "people", "--simultaneous": "", "--top": "3"}
-_FILES = {"--plot": "chart.svg", "--csv": "rows.csv", "--json": ""}
+_FILES = {
+    "--plot": "chart.svg",
+    "--plot-width": "85 --plot wide.svg",
+    "--csv": "rows.csv",
+    "--json": "",
+    "--markdown": "",
+    "--latex": "",
+}
 _ENGINE = {"--engine": "gpu", "--master": "local[2]", "--candidates": "words.txt"}
 _COUNTED = {
     **_DAYS,
@@ -528,9 +571,23 @@ SCENES: dict[str, Scene] = {
             "--sheet": "sheet.html",
             "--audit": "audit.json",
             "--language": "ja --language en",
+            "--assessment": "",
             "--json": "",
         },
         _stating,
+    ),
+    "statement with an assessment": Scene(
+        "statement",
+        {"collection": _TABLES},
+        {
+            "--html": "s.html",
+            "--pdf": "s.pdf",
+            "--deployment": "operator.toml",
+            "--language": "ja --language en",
+            "--json": "",
+        },
+        _stating,
+        "--assessment",
     ),
     "statement as a PDF": Scene(
         "statement", {"collection": _TABLES}, {"--language": "zh"}, _stating, "--pdf s.pdf"
@@ -978,11 +1035,12 @@ SCENES: dict[str, Scene] = {
             "--other": "other.toml",
             "--different-people": "",
             "--watch": "",
+            "--cheating": "more.parquet",
             **_COUNTED,
             **_VIEW,
             **_FILES,
         },
-        _desk("rumor.analysis.compare.method:compare_reports"),
+        _comparing,
     ),
     "compare by people's weights": Scene(
         "compare",
@@ -1017,6 +1075,9 @@ SCENES: dict[str, Scene] = {
             "formula": "'a ~ c'",
             "--question": "medicine",
             "--reference": "news",
+            "--linear": "",
+            "--predict": "people.csv",
+            "--margins": "",
             "--weights": "weights.csv",
             "--weight-column": "weight",
             "--strata": "region",
@@ -1025,9 +1086,10 @@ SCENES: dict[str, Scene] = {
             **_FILES,
             "--level": "0.8",
             "--different-people": "",
+            "--distinct-ids": "",
             "--skip-invalid": "",
         },
-        _desk("rumor.analysis.regress.method:regress_reports"),
+        _regressing,
     ),
     "combine": Scene(
         "combine",
@@ -1161,6 +1223,19 @@ SCENES: dict[str, Scene] = {
         {"collection": _TABLES, "reports": "reports.parquet"},
         {"--max-reports": "1000"},
         _suspecting,
+    ),
+    "vectors": Scene(
+        "vectors",
+        {"collection": _TABLES},
+        {"collection": "other.toml", "--out": "vectors.json"},
+        _drawing,
+    ),
+    "vectors in a file": Scene(
+        "vectors",
+        {"collection": _TABLES},
+        {"--json": ""},
+        _drawing,
+        "--out vectors.json",
     ),
     "papers": Scene(
         "papers",

@@ -75,6 +75,7 @@ def refused(capsys: Outputs, *arguments: str) -> str:
     "command",
     [
         ["show"],
+        ["vectors"],
         ["privatize", "answers.csv", "-o", "out.parquet", "-q", "homepage"],
         ["estimate", "r.parquet"],
         ["simulate", "answers.csv", "-q", "homepage"],

@@ -232,7 +232,8 @@ def test_what_is_missing_to_read_a_file_is_named(
     needed = {".sav": ("read_spss", ("pandas", "pyreadstat_is_not_here"))}
     monkeypatch.setattr(table_files, "STATISTICS", needed)
     Path("t.sav").write_bytes(b"$FL2")
-    assert "the Python package pyreadstat_is_not_here must be installed" in refused(capsys, "t.sav")
+    said = refused(capsys, "t.sav")
+    assert "pyreadstat_is_not_here must be installed (pip install 'rumor[statistics]')" in said
 
 
 def test_a_begun_collection_reads_the_table_it_was_begun_from(capsys: Outputs) -> None:
@@ -245,3 +246,57 @@ def test_a_begun_collection_reads_the_table_it_was_begun_from(capsys: Outputs) -
     ]
     code, said = run(capsys, "privatize", "begun.toml", "fair.csv", "-o", "r.parquet", "--json")
     assert (code, [one["reports"] for one in json.loads(said)["questions"]]) == (0, [12, 12])
+
+
+ASKED = "How often do you smoke?"
+SMOKES = {1.0: "never", 2.0: "seldom", 3.0: "often", 9.0: "refused"}
+
+
+@pytest.mark.parametrize("measure", ["nominal", "ordinal"])
+def test_labels_of_spss_are_kept_in_the_contract(measure: str, capsys: Outputs) -> None:
+    """Labels come in the order of their codes, also those that nobody gave; missing ones do not."""
+    frame = pd.DataFrame({"SMOKES": [3.0, 1.0, 3.0] * 10, "size": [1.5, 2.5, 3.5] * 10})
+    pyreadstat.write_sav(
+        frame,
+        "t.sav",
+        column_labels={"SMOKES": ASKED},
+        variable_value_labels={"SMOKES": SMOKES},
+        missing_ranges={"SMOKES": [9.0]},
+        variable_measure={"SMOKES": measure},
+    )
+    assert main(["init", "drafted.toml", "--from", "t.sav"]) == 0
+    capsys.readouterr()
+    question = Collection.load("drafted.toml").question("smokes")
+    assert question.text == ASKED
+    assert question.column == "SMOKES"
+    assert question.labels == ("never", "seldom", "often")
+    assert question.kind == ("ordered" if measure == "ordinal" else "choice")
+    Path("c.toml").write_text(Path("drafted.toml").read_text().replace('"size"', '"size2"'))
+    line = ["privatize", "drafted.toml", "t.sav", "-o", "r.parquet", "-q", "smokes"]
+    assert main(line) == 0
+    assert capsys.readouterr().out.startswith("30 reports")
+
+
+def test_labels_of_stata_are_kept_in_the_contract(capsys: Outputs) -> None:
+    answers = pd.Categorical(["often", "never"] * 12, ["never", "seldom", "often"], ordered=True)
+    frame = pd.DataFrame({"smokes": answers})
+    frame.to_stata("t.dta", write_index=False, variable_labels={"smokes": ASKED})
+    assert main(["init", "drafted.toml", "--from", "t.dta"]) == 0
+    question = Collection.load("drafted.toml").question("smokes")
+    assert (question.text, question.column) == (ASKED, None)
+    assert question.labels == ("never", "seldom", "often")
+
+
+def test_labels_of_only_some_values_are_no_list(capsys: Outputs) -> None:
+    frame = pd.DataFrame({"stars": [1.0, 2.0, 3.0, 1.0] * 10})
+    labels = {"stars": {1.0: "none", 99.0: "many"}}
+    pyreadstat.write_sav(frame, "t.sav", variable_value_labels=labels)
+    assert main(["init", "drafted.toml", "--from", "t.sav"]) == 0
+    assert Collection.load("drafted.toml").question().labels == ("2", "3", "none")
+
+
+def test_a_label_of_a_column_that_is_no_text_is_left_out() -> None:
+    frame = pd.DataFrame({"smokes": ["yes", "no"] * 12})
+    pyreadstat.write_sav(frame, "t.sav", column_labels={"smokes": "a\x07b"})
+    assert main(["init", "drafted.toml", "--from", "t.sav"]) == 0
+    assert Collection.load("drafted.toml").question().text == "smokes"

@@ -114,6 +114,7 @@ REFUSED = {
     "issue serve open.json": "'A test' has 'open'",
     "issue invite blind.json": "invitations need --out, the file to write them to; got none",
     f"compare {PAIR} reports.parquet --users 500": "--users is for --watch; got it for one look",
+    f"regress {PAIR} a~b --predict a.csv --margins": "are two tables; got both options",
     f"trend {PAIR} --watch --by country": "--watch follows all reports together; got --by country",
     f"trend {PAIR} --by week": "since --every says its periods; got 'week'",
     f"trend {PAIR} --horizon 12": "--horizon and --false-alarms need --watch; got",
@@ -154,6 +155,14 @@ REFUSED = {
     "serve open.json --dictionary empty.txt": "at least one candidate; 'empty.txt' has none",
     "statement collection.toml --html s.pdf": "this file must end in .html; got 's.pdf'",
     "statement collection.toml --pdf s.html": "this file must end in .pdf; got 's.html'",
+    "statement collection.toml --assessment --audit a.json": "got --audit with --assessment",
+    "statement collection.toml --deployment d.toml": "for an --assessment; got --deployment alone",
+    f"estimate {PAIR} --json --latex": "a result is printed in one form; got --json and --latex",
+    f"compare {PAIR} reports.parquet --markdown --latex": "got --markdown and --latex",
+    f"estimate {PAIR} --plot-width 85": "for a chart's .png or .svg file; got no file",
+    f"compare {PAIR} --cheating": "is one estimate from two samples, A and B; got no B",
+    f"compare {PAIR} --by b --plot c.html --plot-width 85": "file; got 'c.html'",
+    f"estimate {PAIR} --plot c.png --plot-width 5": "must be 20 to 500 mm wide; got 5",
     "statement collection.toml --registry s.html": "this file must end in .json; got 's.html'",
     **{
         f"estimate {PAIR} --linked b --on c {more}": f"got {more.split()[0]} beside it"

@@ -7,7 +7,7 @@ import itertools
 import json
 import math
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from tests.issuers import blind_collection
 from tests.javascript import collection, node
 from tests.needs import needs
 from tests.vectors.make_device import RELAY
-from tests.vectors.make_vectors import as_python, labels, mechanisms, values
+from tests.vectors.make_vectors import mechanisms
 
 needs("node")
 VECTORS = Path(__file__).parents[1] / "vectors"
@@ -131,7 +131,7 @@ ODD: list[object] = [
 
 def odd_answers(mechanism: Mechanism) -> list[object]:
     """Answers of every type, and those that nearly fit."""
-    called = labels(mechanism)
+    called = mechanism.labels_in_contract
     if not isinstance(called, (list, tuple)) or not isinstance(called[0], str):
         return ODD
     first, last = str(called[0]), str(called[-1])
@@ -145,7 +145,7 @@ def answers() -> list[tuple[Mechanism, object, list[object]]]:
     found = []
     for name, own in mechanisms().items():
         for number, mechanism in enumerate(own[:1] + own[1:][-1:]):
-            every = [*values(mechanism), *odd_answers(mechanism)]
+            every = [*as_json(mechanism.edge_values()), *odd_answers(mechanism)]
             for place, value in enumerate(every):
                 # Python reads a row of a table too.
                 if not (isinstance(mechanism, KeyValueMechanism) and isinstance(value, list)):
@@ -160,6 +160,19 @@ def plain(value: Any) -> Any:
     if value.get("number") in NUMBERS:
         return NUMBERS[value["number"]]
     return {key: plain(each) for key, each in value.items()}
+
+
+def as_json(values: Sequence[object]) -> list[object]:
+    """Values as JSON holds them: the names of keys are texts."""
+    return list(json.loads(json.dumps(values)))
+
+
+def as_python(mechanism: Mechanism, value: object) -> object:
+    """A value as the mechanism takes it: keys without labels are numbers."""
+    numbered = isinstance(mechanism, KeyValueMechanism) and mechanism.labels is None
+    if isinstance(value, dict) and numbered:
+        return {int(key): number for key, number in value.items()}
+    return value
 
 
 def answer_of(given: tuple[Mechanism, object, list[Any]]) -> object:
@@ -207,7 +220,9 @@ def twins() -> dict[str, Any]:
 def asked() -> dict[str, Any]:
     several = answers()
     given = {"mechanisms": descriptions(), "contracts": contracts()}
-    plain_ = [[one.describe(), labels(one), value, context] for one, value, context in several]
+    plain_ = [
+        [one.describe(), one.labels_in_contract, value, context] for one, value, context in several
+    ]
     found = node("twins.mjs", given={**given, "answers": plain_})
     return {"given": {**given, "answers": several}, "found": found}
 

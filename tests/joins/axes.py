@@ -45,6 +45,7 @@ NO_VERBS = {
     "account": "it reads a contract alone",
     "attack": "it reads a contract alone",
     "poisoning": "it reads a contract alone",
+    "vectors": "it reads a contract alone",
     "papers": "tests/papers",
 }
 """Commands that are no verb of the matrix, and why."""

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+from scipy.optimize import minimize
+from scipy.special import softmax
 
 import rumor
 from rumor.contract.collection import Collection
@@ -175,9 +177,9 @@ def trend_all(crowd: Crowd) -> None:
 
 
 def regress_all(crowd: Crowd) -> None:
-    """With a coefficient for every group, the model is nearly each group's largest likelihood.
+    """With a coefficient for every group, the shares of groups are the most likely ones.
 
-    The penalty draws groups of a few hundred people a little together.
+    The penalised likelihood is written out here, and its maximum searched for without derivatives.
     """
     mechanism = crowd.question.mechanism
     columns = {"country": [GROUPS[group] for group in crowd.groups]}
@@ -185,14 +187,38 @@ def regress_all(crowd: Crowd) -> None:
         found = rumor.regress(mechanism, crowd.reports, columns, "country")
     except rumor.InputError as problem:
         raise Refused(str(problem)) from None
-    base = found.coefficients[0]
-    effects = [np.zeros_like(base), *found.coefficients[1:]]
-    for (name, some), effect in zip(crowd.by("country").items(), effects, strict=True):
-        odds = np.exp(np.concatenate([[0.0], base + effect]))
-        likeliest = oracles.estimate_of(some, "bayes")["estimates"]
-        shares = [row["frequency"] for row in likeliest]
-        apart = np.abs(odds / odds.sum() - shares).max()
-        assert apart < 3 / math.sqrt(some.reports.shape[0]), (name, apart, len(some.reports))
+    if not found.is_odds:  # least squares give each group its own estimate
+        added = np.vstack([found.coefficients[:1], found.coefficients[:1] + found.coefficients[1:]])
+        for own, some in zip(added, crowd.by("country").values(), strict=True):
+            alone = _alone(some)
+            rows = [i for i, name in enumerate(alone.quantities) if name in ("mean", "share")]
+            assert close(own, alone.unbiased[rows])
+        return
+    chances, _, _ = _kind(crowd).report_likelihoods(mechanism, crowd.reports)
+    names = sorted(set(columns["country"]))
+    inside = np.array([[one == name for one in columns["country"]] for name in names])
+    parts = inside.mean(axis=1)[1:]
+
+    def shares(coefficients: Any) -> Any:
+        """Return the shares of the groups, and those at the middle of all columns."""
+        rows = np.reshape(coefficients, (len(names), -1))
+        scores = np.vstack([rows[0], rows[0] + rows[1:], rows[0] + parts @ rows[1:]])
+        return softmax(np.column_stack([np.zeros(len(scores)), scores]), axis=1)
+
+    def loss(coefficients: Any) -> float:
+        *groups, middle = shares(coefficients)
+        told = sum(
+            np.log(chances[rows] @ each).sum() for rows, each in zip(inside, groups, strict=True)
+        )
+        slopes = np.reshape(coefficients, (len(names), -1))[1:]
+        scaled = np.abs(slopes * np.sqrt(parts * (1 - parts))[:, None])
+        penalty = (scaled + 2 * np.log1p(np.exp(-scaled))).sum()
+        return float(penalty - told - 0.5 * np.log(middle).sum())
+
+    best = minimize(loss, np.zeros(found.coefficients.size), tol=1e-10)
+    apart = np.abs(shares(found.coefficients) - shares(best.x)).max()
+    assert apart < 1e-4, apart
+    assert loss(found.coefficients) < best.fun + 1e-6
 
 
 def merge_all(crowd: Crowd) -> None:

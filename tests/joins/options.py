@@ -18,7 +18,7 @@ IN_ROWS: Mapping[str, Sequence[str]] = {
     "compare": ("--by", "--period", "--from", "--to", "--distinct-ids", "--skip-invalid"),
     "combine": ("--weights", "--from", "--to", "--distinct-ids", "--skip-invalid"),
     "trend": ("--by", "--from", "--to", "--distinct-ids", "--skip-invalid"),
-    "regress": ("--from", "--to", "--skip-invalid"),
+    "regress": ("--weights", "--from", "--to", "--distinct-ids", "--skip-invalid"),
     "simulate": ("--method",),
     "export": ("--store", "--digest"),
     "plan": ("--kind", "--users", "--epsilon", "--domain", "--low", "--high", "--cap", "--parts"),
@@ -29,11 +29,14 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     # How an answer is shown and written, and options that every cell has.
     "any": (
         "--json",
+        "--markdown",
+        "--latex",
         "--question",
         "--candidates",
         "--engine",
         "--master",
         "--plot",
+        "--plot-width",
         "--csv",
         "--level",
         "--confidence",
@@ -63,6 +66,8 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         "--cluster",
     ),
     "compare": (
+        # tests/analysis/test_cheating.py
+        "--cheating",
         "--against",
         "--other",
         "--watch",
@@ -74,7 +79,15 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     ),
     "combine": ("--chosen",),
     "trend": ("--every", "--watch", "--horizon", "--false-alarms"),
-    "regress": ("--reference", "--weights", "--weight-column", "--strata", "--cluster"),
+    "regress": (
+        "--reference",
+        "--linear",
+        "--predict",
+        "--margins",
+        "--weight-column",
+        "--strata",
+        "--cluster",
+    ),
     "merge": ("--force",),
     "simulate": (
         "--column",

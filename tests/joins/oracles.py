@@ -158,10 +158,13 @@ def followed_by_group(crowd: Crowd, column: str) -> Plain:
 FORMULA = "asked ~ country"
 
 
-def regressed(crowd: Crowd) -> Plain:
-    """The answers explained by the group."""
+def regressed(crowd: Crowd, sizes: Mapping[str, float] | None = None) -> Plain:
+    """The answers explained by the group, of groups weighted to these `sizes` if there are some."""
     columns = {"country": [GROUPS[group] for group in crowd.groups]}
-    return rumor.regress(crowd.question.mechanism, crowd.reports, columns, FORMULA).to_dict(View())
+    margins = {} if sizes is None else {"country": (columns["country"], sizes)}
+    design = None if sizes is None else rumor.SurveyDesign(margins=margins)
+    mechanism = crowd.question.mechanism
+    return rumor.regress(mechanism, crowd.reports, columns, FORMULA, design=design).to_dict(View())
 
 
 def expected(look: Look, sources: Sources) -> Plain:
@@ -196,6 +199,8 @@ def expected(look: Look, sources: Sources) -> Plain:
             return followed_by_group(whole, sources.whole.column)
         case "trend", _:
             return followed(whole)
+        case "regress", "weights":
+            return regressed(whole, weights_for(column_names("country")))
         case "regress", _:
             return regressed(whole)
         case "merge", _:

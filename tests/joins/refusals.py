@@ -29,7 +29,7 @@ _LACKING = {
     "compare": ("methods",),
     "combine": ("groups", "periods", "methods"),
     "trend": ("weights", "periods", "methods"),
-    "regress": ("groups", "weights", "periods", "methods", "repeated"),
+    "regress": ("groups", "periods", "methods"),
     "merge": ("periods", "methods"),
     "export": tuple(_OPTIONS),
     "simulate": ("groups", "weights", "periods", "window", "repeated", "invalid"),
@@ -62,7 +62,7 @@ class Refusal:
         )
 
 
-NO_REGRESSION = ("ordered", "set", "text", "words", "number", "keyvalue", "joint")
+NO_REGRESSION = ("text", "words", "keyvalue", "joint")
 
 REFUSALS: Sequence[Refusal] = (
     # In memory there is nothing beside the reports to choose by.
@@ -131,7 +131,8 @@ REFUSALS: Sequence[Refusal] = (
         STORES,
     ),
     Refusal(
-        r"a regression explains a choice by public columns; got kind '\w+'",
+        r"a regression explains a choice, a set, a number or ordered answers by public columns; "
+        r"got kind '\w+'",
         ["regress"],
         (),
         ["memory", "files"],

@@ -6,6 +6,7 @@ import datetime
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -213,7 +214,8 @@ def test_unlisted_outputs_say_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     found = rumor.regress(mechanism, reports, columns)
     np.testing.assert_allclose(found.coefficients, listed.coefficients, rtol=1e-4, atol=1e-5)
     assert (listed.whole_likelihood, found.whole_likelihood) == (True, False)
-    ratio = [one.log_likelihood - one.null_log_likelihood for one in (listed, found)]
+    both: list[Any] = [listed, found]
+    ratio = [one.log_likelihood - one.null_log_likelihood for one in both]
     assert ratio[0] == pytest.approx(ratio[1], rel=1e-6)
     # Expected and observed information differ; the likelihood, and what it falls by, do not.
     for one, other in zip(found.interval(), listed.interval(), strict=True):
@@ -284,9 +286,9 @@ def test_what_is_refused() -> None:
         rumor.regress(mechanism, reports, [1, 2, 3])
     with pytest.raises(InputError, match="one respondent without missing columns; got none"):
         rumor.regress(mechanism, reports, {"age": [None, None, None]})
-    number = rumor.Harmony(epsilon=1.0)
-    with pytest.raises(InputError, match="a regression explains a choice"):
-        rumor.regress(number, number.privatize([0.5]), {"age": [1]})
+    words = BY_NAME["rappor"].examples()[0]
+    with pytest.raises(InputError, match="a regression explains a choice, a set, a number or"):
+        rumor.regress(words, [b""], {"age": [1]})
 
 
 def test_a_weight_of_two_counts_a_person_twice() -> None:

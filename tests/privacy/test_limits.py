@@ -23,6 +23,8 @@ from rumor.privacy.loss import changing_loss, question_loss
 from rumor.privacy.rounds import checked_rounds, require_rounds
 from rumor.privacy.shuffle.account import shuffle_account
 from rumor.privacy.shuffle.crowd import checked_crowd, checked_delta
+from rumor.privacy.statement.assessment import assessment_words, assessments
+from rumor.privacy.statement.deployment import ANSWERS, Deployment
 from rumor.privacy.statement.sheet import sheet_words, sheets
 from rumor.privacy.statement.statement import read_audit, statement, words
 from tests import limits
@@ -55,6 +57,19 @@ def audit(text: str) -> object:
         path = Path(folder, "audit.json")
         path.write_text(text, encoding="utf-8")
         return read_audit(path, QUESTION)
+
+
+def deployment(text: str) -> Deployment:
+    """Read the declarations of an operator."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "operator.toml")
+        path.write_text(text, encoding="utf-8")
+        return Deployment.load(path)
+
+
+def declared(key: str, value: object) -> Deployment:
+    """Declare `value` as `key`."""
+    return Deployment.from_spec({key: value})
 
 
 def written(count: int) -> object:
@@ -142,6 +157,55 @@ RULES = [
         sheets,
         (ON_PAPER,),
         (QUESTION,),
+        shows=False,
+    ),
+    word("a language", list(assessment_words()), lambda v: assessments(QUESTION, None, [v])),
+    Rule(
+        'answers = "hand" is for collections whose questions are all answered with dice or cards; ',
+        Deployment(answers="hand").where_randomised,
+        (ON_PAPER,),
+        (QUESTION,),
+        shows=False,
+    ),
+    *(
+        Rule(
+            f"{key} of a deployment must be a non-empty text; got ",
+            functools.partial(declared, key),
+            ("", "x"),
+            (1, None, ["x"]),
+        )
+        for key in ("controller", "purpose", "legal_basis", "place")
+    ),
+    Rule(
+        "recipients must be a list of texts; got ",
+        lambda v: Deployment.from_spec({"recipients": v}),
+        ([], ["x"]),
+        ("x", [""], [1], None),
+    ),
+    *(
+        whole(key, 0, 36_525, functools.partial(declared, key))
+        for key in ("address_days", "backup_days")
+    ),
+    word("answers", ANSWERS, lambda v: Deployment.from_spec({"answers": v})),
+    Rule(
+        "a deployment must be valid TOML; ",
+        deployment,
+        ("", 'purpose = "x"'),
+        ("x", "purpose ="),
+        shows=False,
+    ),
+    Rule(
+        "operator.toml: purpose of a deployment must be a non-empty text; got 1",
+        deployment,
+        (),
+        ("purpose = 1",),
+        shows=False,
+    ),
+    Rule(
+        "a deployment ",
+        lambda v: Deployment.from_spec({v: "x"}),
+        ("purpose",),
+        ("Purpose", "purposes"),
         shows=False,
     ),
     Rule(

@@ -73,6 +73,28 @@ def test_the_numbers_of_the_design_are_on_the_sheet(name: str, language: str) ->
         assert sheet_words()[language]["warning"].split("{")[0] in said
 
 
+@pytest.mark.parametrize("name", ["crosswise", "triangular", "kuk"])
+def test_words_of_a_design_are_said_in_the_language_and_typed_in_english(name: str) -> None:
+    chances, _ = CHANCES[name]
+    collection = asked(name, chances)
+    words = collection.question().mechanism.spoken().labels
+    assert words is not None
+    for language in ("ja", "zh"):
+        (sheet,) = sheets(collection, [language])
+        steps, (record,), why = (section.paragraphs for section in sheet.sections)
+        for word in words:
+            own = sheet_words()[language][word]
+            assert own != word
+            assert own in steps[0]
+            assert word not in steps[0]
+            assert word not in "".join(why)
+            assert re.search(f"[“「]{own}[”」].{{0,3}}[“「]{word}[”」]", record)
+    (english,) = sheets(collection)
+    assert "In the table" not in text_of(english)
+    (own_labels,) = sheets(asked("warner", {"truth": "2/3"}), ["ja"])
+    assert "表には" not in text_of(own_labels)
+
+
 def test_a_die_with_one_face_has_its_own_words() -> None:
     (sheet,) = sheets(asked("forced-response", {"yes": "0", "no": "1/2"}))
     assert "1: say “no”. Any other: say your true answer." in text_of(sheet)
@@ -88,7 +110,7 @@ def test_the_command_writes_a_page_for_each_language(
     assert main(line) == 0
     assert capsys.readouterr().out == "written: 's.html'\n"
     page = Path("s.html").read_text("utf-8")
-    assert page.count('<section class="sheet"') == 2
+    assert page.count('<section class="sheet spoken"') == 2
     assert '<html lang="ja">' in page
     assert "Did you copy &lt;it&gt;?" in page
     assert "<script" not in page

@@ -12,9 +12,9 @@ from rumor.cli import main
 from rumor.contract.collection import Collection
 from rumor.core.errors import InputError
 from rumor.privacy.promise import collection_promise
-from rumor.privacy.statement.pdf import _broken, _thousandths_of_em, pdf, svg
+from rumor.privacy.statement.pdf import _broken, _pages, _thousandths_of_em, lines, pdf
 from rumor.privacy.statement.registry import registry_entry
-from rumor.privacy.statement.statement import read_audit, statement, words
+from rumor.privacy.statement.statement import Section, Statement, read_audit, statement, words
 
 ROOT = Path(__file__).parent.parent.parent
 EXAMPLES = sorted((ROOT / "examples").glob("*.toml"))
@@ -107,15 +107,26 @@ def test_an_audit_is_taken_only_of_this_contract(tmp_path: Path) -> None:
 
 def test_lines_of_a_sheet_fit_and_lose_nothing() -> None:
     text = "Words of several lengths, " * 20 + "x" * 200 + "日本語の文章。" * 30
-    lines = list(_broken(text, 40_000))
-    assert all(sum(map(_thousandths_of_em, line)) <= 40_000 for line in lines)
-    assert "".join(lines).replace(" ", "") == text.replace(" ", "")
+    made = list(_broken(text, 40_000))
+    assert all(sum(map(_thousandths_of_em, line)) <= 40_000 for line in made)
+    assert "".join(made).replace(" ", "") == text.replace(" ", "")
 
 
-def test_a_sheet_is_a_page_or_longer() -> None:
+def test_a_pdf_is_a_page_or_more() -> None:
     short = statement(Collection.load(BROWSER), languages=["en"])
-    assert 'height="842.0"' in svg(short)
+    assert pdf(short).count(b"/Type /Page ") == 1
     long = statement(Collection.load(ROOT / "examples" / "one-of-five.toml"))
     assert len(long.sections[1].facts) == 1  # what is true of all five is said once
-    assert float(re.findall(r'height="([\d.]+)"', svg(long))[0]) > 842
-    assert b"/MediaBox [0 0 595 842]" in pdf(short)
+    assert pdf(long).count(b"/Type /Page ") > 1
+    assert b"/MediaBox [0 0 595.0 842.0]" in pdf(short)
+
+
+def test_a_heading_never_stands_alone_at_the_foot() -> None:
+    for count in range(30, 90):
+        many = Section("Heading", ("text",) * count)
+        made = Statement("Title", "Lead", (many, Section("Last", ("words",))))
+        for page in _pages(lines(made)):
+            assert not page[-1][1].is_bold
+            heights = [height for height, _ in page]
+            assert heights == sorted(heights, reverse=True)
+            assert heights[-1] >= 46 + 24

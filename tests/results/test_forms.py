@@ -406,7 +406,12 @@ METHODS: dict[type[Tabular], set[str]] = {
     Comparison: {"unbiased"},
     Combined: {"post-stratified", "several sources, one likelihood"},
     Trend: {"random-walk smoother, step variance averaged by marginal likelihood"},
-    Regression: {"penalised maximum likelihood", "weighted likelihood"},
+    Regression: {
+        "penalised maximum likelihood",
+        "weighted likelihood",
+        "least squares",
+        "weighted least squares",
+    },
 }
 
 

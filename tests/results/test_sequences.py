@@ -12,8 +12,10 @@ import pytest
 from scipy import integrate, stats
 
 import rumor
+from rumor.core.binomial import distinct_columns
 from rumor.core.errors import InputError
 from rumor.core.exact import PLANNED
+from rumor.core.mixture import PLANNED_RATIO
 from rumor.core.types import Vector
 from rumor.kinds import KINDS, NAMES
 from rumor.kinds.number.estimate import ShareIntervals
@@ -88,6 +90,35 @@ def test_chances_further_below_are_refuted_more_strongly() -> None:
             column = np.ones(below.size)
             found = mixture_evidence(seen * column, n * column, weight * column, below)
             assert (np.diff(found) < 1e-9).all()
+
+
+@pytest.mark.parametrize("tail", [0.4, 0.025, 1e-4, 1e-12, 1e-290])
+def test_an_end_is_where_the_evidence_reaches_its_limit(tail: float) -> None:
+    """Whatever the counts: of one report or of a million, seen never, always or half the time."""
+    for n, planned in itertools.product((1, 3, 50, 4_000, 1_000_000), (7, 10_000)):
+        seen = np.unique(np.rint(n * np.array([0, 1e-4, 0.01, 0.3, 0.5, 0.99, 1.0])))
+        whole = np.full(seen.size, float(n))
+        low = ends(AnyLook(n, planned), seen, whole, tail)[0]
+        weight = np.full(seen.size, planned / PLANNED_RATIO)
+        assert (low[seen == 0] == 0).all()
+        assert (low <= seen / n).all()
+        some = low > 1e-200  # nothing is refuted where a single report is too little for the tail
+        above = low * (1 + 1e-7) + 1e-13 * seen / n
+        for chance, side in ((low, 1), (above, -1)):
+            evidence = mixture_evidence(seen, whole, weight, np.maximum(chance, 1e-300))
+            assert (side * (evidence + math.log(tail))[some] >= -1e-6).all()
+        assert some.sum() >= (tail > 1e-200) * (n > 3) * 3
+
+
+def test_equal_cases_are_computed_once() -> None:
+    columns = np.array([[3.0, 1, 3, 2, 3], [5, 5, 5, 5, 5], [0.5, 0.1, 0.5, 0.1, 0.2]])
+    distinct, place = distinct_columns(columns)
+    assert distinct.shape == (3, 4)
+    np.testing.assert_array_equal(distinct[:, place], columns)
+    alike, place = distinct_columns(np.ones((2, 3)))
+    np.testing.assert_array_equal(alike, [[1], [1]])
+    np.testing.assert_array_equal(place, [0, 0, 0])
+    assert distinct_columns(np.ones((2, 0)))[0].shape == (2, 0)
 
 
 @pytest.mark.parametrize(

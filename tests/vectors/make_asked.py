@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from rumor.client.respondent import Respondent
+from rumor.client.vectors import open_folder
 from rumor.contract.collection import Collection
 from rumor.contract.sampling import SamplingDesign
 from rumor.core.errors import InputError
@@ -68,9 +69,7 @@ def vectors() -> dict[str, Any]:
 
 def _life(person: int, known: dict[str, Collection]) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "secret"
-        file.write_text(f"rumor secret 1\n{secret(person).hex()}\n")
-        file.chmod(0o600)
+        open_folder(Path(folder), secret(person))
         steps = []
         for number, (name, contract) in enumerate(known.items()):
             day = STARTS + datetime.timedelta(days=5 * person + number)

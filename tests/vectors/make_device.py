@@ -11,24 +11,20 @@ pairs before it tags them is its own business, so theirs are left out.
 
 from __future__ import annotations
 
-import datetime
 import json
-import sqlite3
 import sys
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from rumor.client.pins import CeilingIncrease
-from rumor.client.respondent import Respondent
+from rumor.client.vectors import Visit, answer, ledger_rows, open_folder
 from rumor.contract.collection import Collection
 from rumor.contract.relay import Relay
-from rumor.core.errors import InputError
 from rumor.mechanisms import PrivKVM
 from rumor.privacy.loss import series_ceiling
 
@@ -51,15 +47,9 @@ RELAY: dict[str, object] = {
 APPS = {"id": "apps", "kind": "keyvalue", "keys": ["Maps", "Mail"], "low": 0, "high": 6}
 
 
-@dataclass(frozen=True)
-class Day:
-    """What a person answers on a day, under the contract of this name."""
-
-    contract: str
-    day: int
-    answers: Mapping[str, object]
-    consent: bool | None = None
-    max_epsilon: float | None = None
+def on(contract: str, day: int, answers: Mapping[str, object], **more: Any) -> tuple[str, Visit]:
+    """Return the name of a `contract`, and what a person answers under it on this `day`."""
+    return contract, Visit(day, answers, **more)
 
 
 def _mood(f: float, p: float, q: float, **more: object) -> dict[str, object]:
@@ -123,45 +113,45 @@ def contracts() -> dict[str, Collection]:
     return found
 
 
-def life() -> list[Day]:
+def life() -> list[tuple[str, Visit]]:
     """Answers that repeat, change, come back, are too many, too dear or out of turn."""
     pairs: dict[str, object] = {"apps": {"Maps": 2.5}}
     return [
-        Day("first", 20_000, {"mood": "well", "word": "news", "colour": "red", "sleep": 7.5}),
-        Day(
+        on("first", 20_000, {"mood": "well", "word": "news", "colour": "red", "sleep": 7.5}),
+        on(
             "first", 20_001, {"mood": "well", "word": "cafe\u0301", "week": "well", "colour": "red"}
         ),
-        Day("first", 20_002, {"mood": "unwell", "word": "café", "week": "unwell"}),
-        Day("strange", 20_003, {"mood": "well"}),
-        Day("fresh", 20_003, {"mood": "well", "week": "so so", "word": "news"}),
-        Day("other", 20_004, {"mood": "well"}),
-        Day("first", 20_004, {"mood": "well"}),
-        *(Day("fresh", 20_010 + i, {"mood": "well"}) for i in range(3)),
-        Day("fresh", 20_013, {"week": "well", "colour": "blue"}),
-        Day("relabelled", 20_014, {"mood": "well", "week": "well", "colour": "red"}),
-        Day("relabelled", 20_014, {"mood": "well", "sleep": 7.5}),
-        Day("relabelled", 20_015, {"sleep": 7.5}),
-        Day("dearer", 20_020, {"mood": "well", "word": "検索"}),
-        Day("dearer", 20_020, {"mood": "well", "word": "検索"}, consent=False),
-        Day("dearer", 20_021, {"mood": "well", "word": "検索", "week": "well"}, consent=True),
-        Day("dearer", 20_022, {"mood": "well"}, max_epsilon=30.0),
-        Day("dearer", 20_022, {"mood": "well"}),
-        *(Day("unsaid", 20_023, {"mood": mood}, consent=True) for mood in MOOD["labels"]),
-        Day("unsaid", 20_024, {"word": "new", "mood": "well"}, consent=True),
-        Day("round 2", 20_030, pairs),
-        Day("round 1", 20_030, pairs),
-        Day("round 3", 20_031, pairs),
-        Day("round 2", 20_031, pairs),
-        Day("round 3", 20_032, pairs),
-        Day("round 3", 20_033, pairs),
+        on("first", 20_002, {"mood": "unwell", "word": "café", "week": "unwell"}),
+        on("strange", 20_003, {"mood": "well"}),
+        on("fresh", 20_003, {"mood": "well", "week": "so so", "word": "news"}),
+        on("other", 20_004, {"mood": "well"}),
+        on("first", 20_004, {"mood": "well"}),
+        *(on("fresh", 20_010 + i, {"mood": "well"}) for i in range(3)),
+        on("fresh", 20_013, {"week": "well", "colour": "blue"}),
+        on("relabelled", 20_014, {"mood": "well", "week": "well", "colour": "red"}),
+        on("relabelled", 20_014, {"mood": "well", "sleep": 7.5}),
+        on("relabelled", 20_015, {"sleep": 7.5}),
+        on("dearer", 20_020, {"mood": "well", "word": "検索"}),
+        on("dearer", 20_020, {"mood": "well", "word": "検索"}, consent=False),
+        on("dearer", 20_021, {"mood": "well", "word": "検索", "week": "well"}, consent=True),
+        on("dearer", 20_022, {"mood": "well"}, max_epsilon=30.0),
+        on("dearer", 20_022, {"mood": "well"}),
+        *(on("unsaid", 20_023, {"mood": mood}, consent=True) for mood in MOOD["labels"]),
+        on("unsaid", 20_024, {"word": "new", "mood": "well"}, consent=True),
+        on("round 2", 20_030, pairs),
+        on("round 1", 20_030, pairs),
+        on("round 3", 20_031, pairs),
+        on("round 2", 20_031, pairs),
+        on("round 3", 20_032, pairs),
+        on("round 3", 20_033, pairs),
         # A revision that hides less is refused, and one that hides more is not.
         *(
-            Day(name, 20_040, {"c": "red"})
+            on(name, 20_040, {"c": "red"})
             for name in ("hidden", "bare", "elsewhere", "few", "more")
         ),
         # One report in a turn: not two, not after the clock went back, not with shorter turns.
         *(
-            Day(name, day, {"c": "red"})
+            on(name, day, {"c": "red"})
             for name, day in (
                 ("one person's batch", 20_040),
                 ("daily", 20_050),
@@ -183,90 +173,30 @@ def life() -> list[Day]:
 def vectors() -> dict[str, Any]:
     """The whole file."""
     known = contracts()
-    with tempfile.TemporaryDirectory() as folder:
-        secret = Path(folder) / "secret"
-        secret.write_text(f"rumor secret 1\n{SECRET.hex()}\n")
-        secret.chmod(0o600)
-        steps = [_step(Path(folder), known[day.contract], day) for day in life()]
+    with tempfile.TemporaryDirectory() as place:
+        folder = open_folder(Path(place), SECRET)
+        steps = [_step(name, answer(folder, known[name], visit)) for name, visit in life()]
+        rows = ledger_rows(folder)
         return {
             "secret": SECRET.hex(),
             "contracts": {name: contract.contract() for name, contract in known.items()},
             "steps": steps,
-            **_ledger(Path(folder) / "ledger.sqlite3"),
+            "answers": [_answer(row) for row in rows["answers"]],
+            "pins": rows["pins"],
         }
 
 
-def _step(folder: Path, contract: Collection, day: Day) -> dict[str, object]:
-    """One day, and what became of it."""
-    asked: list[CeilingIncrease] = []
-
-    def consent(change: CeilingIncrease) -> bool:
-        asked.append(change)
-        return bool(day.consent)
-
-    today = datetime.date(1970, 1, 1) + datetime.timedelta(days=day.day)
-    with Respondent(
-        folder,
-        max_epsilon=day.max_epsilon,
-        consent=None if day.consent is None else consent,
-        today=lambda: today,
-    ) as device:
-        before = device.spent
-        try:
-            made, refused = device.prepare(contract, day.answers), None
-        except InputError as problem:
-            made, refused = [], str(problem)
-            assert device.spent == before
-        visible = {e.question: e.report.hex() for e in made if e.question in ("word", "week")}
-        return {
-            "contract": day.contract,
-            "day": day.day,
-            "answers": day.answers,
-            "consent": day.consent,
-            "max_epsilon": day.max_epsilon,
-            "refused": refused,
-            "asked": [{"spent": c.spent, "before": c.before, "after": c.after} for c in asked],
-            "reports": visible,
-            "spent": device.spent,
-        }
+def _step(contract: str, found: dict[str, Any]) -> dict[str, Any]:
+    """One day, with the reports whose fresh noise hides nothing of their permanent answers."""
+    reports = found["reports"]
+    visible = {id: reports[id] for id in reports if id in ("word", "week")}
+    return {"contract": contract, **found, "reports": visible}
 
 
-def _ledger(path: Path) -> dict[str, object]:
-    """The rows and pins of a device's ledger, as JSON holds them."""
-    database = sqlite3.connect(path)
-    database.row_factory = sqlite3.Row
-    answers = []
-    for row in database.execute("SELECT * FROM answer ORDER BY number"):
-        made = database.execute(
-            "SELECT mechanism, reports FROM made WHERE answer = ? ORDER BY mechanism",
-            (row["number"],),
-        )
-        shared = row["question"] in ("word", "mood", "week", "colour")
-        answers.append(
-            {
-                **{k: row[k] for k in ("series", "question", "round", "cell", "period", "epsilon")},
-                "epoch": row["epoch"].hex(),
-                "tag": row["tag"].hex() if shared else None,
-                "settled": None if row["settled"] is None else row["settled"].hex(),
-                "made": [dict(one) for one in made],
-            }
-        )
-    pins = [_pin(row) for row in database.execute("SELECT * FROM pin ORDER BY series")]
-    database.close()
-    return {"answers": answers, "pins": pins}
-
-
-_WAY = ("blind", "relay", "crowd", "issuer", "turn_hours", "groups")
-
-
-def _pin(row: sqlite3.Row) -> dict[str, object]:
-    """A pin, with its way as one thing, which leaves out what there is none of."""
-    pin = dict(row)
-    way = {name: pin.pop(name) for name in _WAY}
-    if pin["inherits"] is None:
-        del pin["inherits"]
-    told = {name: value for name, value in way.items() if value is not None}
-    return {**pin, "way": {**told, "blind": bool(way["blind"])}}
+def _answer(row: dict[str, Any]) -> dict[str, Any]:
+    """A row of the ledger, with the tags that are the same in every client."""
+    shared = row["question"] in ("word", "mood", "week", "colour")
+    return {**row, "tag": row["tag"] if shared else None}
 
 
 def text() -> str:

@@ -16,26 +16,20 @@ from __future__ import annotations
 import json
 import sys
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from rumor.core.canonical import Json
-from rumor.core.randomness import Keyed
 from rumor.kinds.words.code_tables import shipped_code
 from rumor.mechanisms import REGISTRY, Mechanism, from_description
 from rumor.mechanisms.hadamard import HadamardResponse
 from rumor.mechanisms.harmony import Harmony
 from rumor.mechanisms.item_sampling import ItemSampling
 from rumor.mechanisms.key_set import KeySet
-from rumor.mechanisms.keyvalue import KeyValueMechanism
 from rumor.mechanisms.keyvalue_block import KeyValueBlock
 from rumor.mechanisms.local_hashing import LocalHashing
-from rumor.mechanisms.mean import MeanMechanism
 from rumor.mechanisms.mixed.mixed import Mixed
 from rumor.mechanisms.open_words.open_words import OpenWords
-from rumor.mechanisms.oracle import FrequencyOracle
 from rumor.mechanisms.pckv import PckvGrr
-from rumor.mechanisms.permanent import PermanentAnswers
 from rumor.mechanisms.piecewise import Piecewise
 from rumor.mechanisms.privkv import PrivKV, PrivKVM
 from rumor.mechanisms.projective.projective import Projective
@@ -44,29 +38,22 @@ from rumor.mechanisms.rappor.basic import BasicRappor
 from rumor.mechanisms.rappor.rappor import Rappor
 from rumor.mechanisms.select import SetSelect
 from rumor.mechanisms.set_block import SetBlock
-from rumor.mechanisms.sets import SetMechanism
 from rumor.mechanisms.subset_selection import SubsetSelection
 from rumor.mechanisms.unary import UnaryEncoding
-from rumor.mechanisms.wave.scale import Steps
+from rumor.mechanisms.vectors import VectorKeys, mechanism_vector
 from rumor.mechanisms.wave.wave import Wave
 from rumor.mechanisms.window import Window
 
 SECRET = bytes(range(32))
 SERIES, QUESTION, PERIOD = "vectors", "question", "7:2950"
-TURNS = 4
-REPORTS = (1, 2, 7, 365)
 # Examples from this place on came later: they stand last, so that all others keep their numbers.
 SINCE = {"privkv": 4, "privkvm": 4, "open-words": 4, "rappor": 4}
-# Fresh noise that a revision might bring, as thresholds of p and q, and numbers of reports.
-REVISED = ((0, 2**64), (1, 2**64 - 1), (2**62, 3 * 2**62), (2**63, 2**63 + 1))
-TOGETHER = ((1, 1), (2, 3), (7, 10**6))
 # Code, epsilon, bits of a step, weights of levels and cohorts of open words.
 OPEN_SHAPES = (
     ("latin", 4.0, 7, (10, 10, 10, 8, 7, 5, 4, 7), 256),
     ("utf-8", 1.0, 8, (3, 2, 1, 1), 64),
     ("url", 8.0, 13, (5, 4, 3, 2), 1000),
 )
-WORDS = ("", "news", "café", "cafe\u0301", "検索", "🙂 two words", "a" * 300)
 LABELS = ["well", "so so", "übel", "気分", "no answer"]
 
 
@@ -151,118 +138,11 @@ def mechanisms() -> dict[str, list[Mechanism]]:
     return found
 
 
-def labels(mechanism: Mechanism) -> Json:
-    """What its values, keys or parts are called."""
-    return mechanism.parts.to_json() if isinstance(mechanism, Mixed) else mechanism.labels
-
-
-def values(mechanism: Mechanism) -> Iterator[object]:
-    """Values at the ends and in between, as JSON holds them."""
-    if isinstance(mechanism, FrequencyOracle):
-        last = mechanism.domain - 1
-        yield from mechanism.labels or sorted({0, 1, last // 3, last})
-    elif isinstance(mechanism, MeanMechanism):
-        yield from _points(mechanism.grid.low, mechanism.grid.high)
-        if mechanism.grid.outside == "clip":
-            yield from (-1e9, 1e300)
-    elif isinstance(mechanism, Wave):
-        scale = mechanism.scale
-        if isinstance(scale, Steps):
-            yield from scale.labels or sorted({0, 1, scale.domain - 1})
-        else:
-            yield from (*_points(float(scale.at(0)), float(scale.at(scale.domain))), -1e9, 1e300)
-    elif isinstance(mechanism, SetMechanism):
-        options = list(mechanism.labels or range(mechanism.domain))
-        yield from (options[:size] for size in sorted({0, 1, mechanism.cap, len(options)} - {1000}))
-        yield options[1::2][::-1][:30]
-    elif isinstance(mechanism, KeyValueMechanism):
-        names = mechanism.labels or [str(key) for key in range(mechanism.keys)]
-        grid = mechanism.grid
-        points = list(_points(grid.low, grid.high))
-        most = getattr(mechanism, "cap", mechanism.keys)
-        if getattr(mechanism, "over_cap", "refuse") == "sample":
-            most = mechanism.keys
-        for held in sorted({0, 1, min(2, most), min(5, most), min(40, most)}):
-            chosen = [names[(7 * i + held) % len(names)] for i in range(held)]
-            yield {name: points[i % len(points)] for i, name in enumerate(dict.fromkeys(chosen))}
-    elif isinstance(mechanism, Mixed):
-        cells = mechanism.parts.inputs()
-        for at in sorted({0, 1, len(cells) // 3, len(cells) - 1}):
-            yield dict(zip(mechanism.parts.keys, cells[at], strict=True))
-    else:
-        yield from WORDS
-
-
-def _points(low: float, high: float) -> Iterator[float]:
-    span = high - low
-    for part in (0.0, 0.1, 1 / 3, 0.5, 0.7 + 1e-9, 1.0):
-        yield min(low + span * part, high)
-
-
-def as_python(mechanism: Mechanism, value: object) -> object:
-    """A value as the mechanism takes it: JSON has texts only for keys."""
-    if (
-        isinstance(value, Mapping)
-        and isinstance(mechanism, KeyValueMechanism)
-        and labels(mechanism) is None
-    ):
-        return {int(key): number for key, number in value.items()}
-    return value
-
-
 def vector(number: int, mechanism: Mechanism) -> dict[str, object]:
     """Everything about one mechanism, the example of this number among its own."""
-    name, question = mechanism.name, f"{QUESTION}-{mechanism.name}-{number}"
-    permanent = Keyed(SECRET, "rumor permanent answer 2", SERIES, question)
-    reports = []
-    for place, value in enumerate(values(mechanism)):
-        given = as_python(mechanism, value)
-        for turn in range(TURNS):
-            stream = Keyed(SECRET, "client vector", name, number, place, turn)
-            reports.append(
-                {
-                    "value": value,
-                    "context": ["client vector", name, number, place, turn],
-                    "report": mechanism.report(given, random=stream).hex(),
-                    "answer": mechanism.permanence.report_memoised(
-                        given, permanent=permanent, random=stream
-                    ).hex(),
-                }
-            )
-    once = isinstance(mechanism, PermanentAnswers) and not mechanism.permanence.is_memoised
-    counts = REPORTS[:1] if once else REPORTS
-    return {
-        "mechanism": mechanism.describe(),
-        "labels": labels(mechanism),
-        "width": mechanism.width,
-        "cell": mechanism.permanence.memo_digest,
-        "losses": {n: mechanism.epsilon_after(n) for n in counts},
-        "in_all": {n: mechanism.epsilon_all_rounds(n) for n in counts},
-        "permanent": ["rumor permanent answer 2", SERIES, question],
-        **(_settled(mechanism, question, permanent) if mechanism.permanence.is_memoised else {}),
-        "reports": reports,
-    }
-
-
-def _settled(mechanism: Mechanism, question: str, person: Keyed) -> dict[str, object]:
-    """What a device keeps of permanent answers, and what reports of one cost together."""
-    assert isinstance(mechanism, PermanentAnswers)
-    answers = []
-    for value in values(mechanism):
-        own = (SERIES, question, mechanism.memo_digest)
-        identity = mechanism.identity(value)
-        tag = Keyed(SECRET, "rumor value tag 2", *own, identity)
-        noise = Keyed(SECRET, "rumor period answer 1", *own, PERIOD, identity)
-        settled = mechanism.draw_permanent(value, person=person, noise=noise)
-        answers.append({"value": value, "tag": tag.digest()[:16].hex(), "period": settled.hex()})
-    mixed: list[dict[str, object]] = []
-    for low, high in REVISED if mechanism.FRESH else ():
-        fresh: dict[str, object] = {"low": str(low), "high": str(high)}
-        other = from_description({**mechanism.describe(), **fresh})
-        for before, since in TOGETHER:
-            loss = mechanism.epsilon_composed([(mechanism, before), (other, since)])
-            mixed.append({"fresh": fresh, "made": [before, since], "loss": loss})
-    return {"period": PERIOD, "settled": answers, "mixed": mixed}
+    question = f"{QUESTION}-{mechanism.name}-{number}"
+    context = ("client vector", mechanism.name, number)
+    return mechanism_vector(mechanism, VectorKeys(SECRET, SERIES, question, PERIOD, context))
 
 
 def vectors() -> dict[str, object]:

@@ -169,17 +169,17 @@ class Analysis:
             blocks.append(f"{text}\n\n{result.explain(self.view)}" if explain else text)
         return "\n\n".join([*blocks, *self._omissions()])
 
-    def plot(self, path: PathLike) -> None:
-        """Draw the estimates into a file (.html, .png or .svg)."""
+    def plot(self, path: PathLike, width: float | None = None) -> None:
+        """Draw the estimates into a file (.html, .png or .svg), `width` millimetres wide."""
         from rumor.results.charts import save_chart
 
         title = self._title()
         if self.by is None:
-            self.estimates[None].plot(str(path), self.view, title=title)
+            self.estimates[None].plot(str(path), self.view, title=title, width=width)
             return
         named = {stratum_name(stratum): result for stratum, result in self.estimates.items()}
         kind = KINDS[self.question.kind]
-        save_chart(kind.strata_chart(named, self.by, self.view, title=title), path)
+        save_chart(kind.strata_chart(named, self.by, self.view, title=title), path, width)
 
 
 def stratum_name(stratum: Stratum) -> str:

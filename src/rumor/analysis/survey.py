@@ -59,13 +59,13 @@ def read_rows(
     chosen: Callable[[Sequence[str]], Sequence[str]],
     *,
     skip_invalid: bool = False,
-    distinct: bool = False,
+    distinct_ids: bool = False,
     what: str,
 ) -> ReportRows:
     """Return the reports of a file or folder with those public columns that are `chosen`.
 
-    `what` is the analysis that needs them, in words; where it is `distinct`, an id that occurs
-    twice is refused.
+    `what` is the analysis that needs them, in words. An id that occurs twice is refused, or its
+    first report alone is taken (`distinct_ids`).
     """
     if Summary.is_file(path):
         raise InputError(f"{what} needs reports with their columns; {str(path)!r} is a summary")
@@ -73,22 +73,26 @@ def read_rows(
     asked = source.question
     public = [name for name in source.files[0].schema.names if name not in RESERVED_COLUMNS]
     names = list(dict.fromkeys(chosen(public)))
-    if distinct:
-        require_distinct(source, f"{what} takes no copies: leave them out")
-    parts, kept = [], []
+    if not distinct_ids:
+        require_distinct(source, f"{what} takes no copies: --distinct-ids counts each id once")
+    parts, ids, kept = [], [], []
     for file in source.files:
         try:
-            rows = pq.read_table(file.path, columns=["report", "day", *names])
+            rows = pq.read_table(file.path, columns=["report", "id", "day", *names])
         except DAMAGE:
             raise damaged_file_error(file.path) from None
         if window != (None, None):
             rows = rows.filter(days_within(rows.column("day"), window))
         parts.append(report_bytes(rows.column("report").combine_chunks()))
+        ids.append(report_bytes(rows.column("id").combine_chunks()))
         kept.append(rows.select(list(dict.fromkeys(["day", *names]))))
     reports = np.concatenate(parts)
     columns = pa.concat_tables(kept, promote_options="permissive")
     if not len(reports):
         raise InputError(f"{what} needs at least one report; got none in {str(path)!r}")
+    if distinct_ids:
+        first = np.sort(np.unique(np.concatenate(ids), axis=0, return_index=True)[1])
+        reports, columns = reports[first], columns.take(pa.array(first))
     if skip_invalid and not (valid := asked.mechanism.validate(reports)).all:
         reports, columns = reports[valid.valid], columns.filter(pa.array(valid.valid))
     return ReportRows(asked, reports, columns)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
 
-from rumor.cli.common import keep_inputs, print_json, started_engine
+from rumor.cli.common import keep_inputs, started_engine
 from rumor.cli.estimate import (
     Assume,
     Candidates,
@@ -19,9 +19,11 @@ from rumor.cli.estimate import (
     EstimationOptions,
     Master,
     Plot,
+    PlotWidth,
     SkipInvalid,
+    check_chart_file,
 )
-from rumor.cli.options import AsJson, opt, option
+from rumor.cli.options import PrintedForm, opt, option
 
 if TYPE_CHECKING:
     from rumor.analysis.compare.method import Counting
@@ -88,16 +90,15 @@ class OutputFiles:
     """Options for the written files and the printed result."""
 
     plot: Plot = None
+    plot_width: PlotWidth = None
     csv: str | None = opt("--csv FILE", "Write the rows as CSV too.")
-    as_json: AsJson = False
+    form: PrintedForm = field(default_factory=PrintedForm)
 
     def check(self, *inputs: str | None) -> None:
         """Refuse files that would replace what is read, or that no chart can be."""
+        self.form.check()
         keep_inputs(*inputs, plot=self.plot, csv=self.csv)
-        if self.plot is not None:
-            from rumor.results.chart_files import checked_chart_path
-
-            checked_chart_path(self.plot)
+        check_chart_file(self.plot, self.plot_width)
 
     def deliver(self, result: Tabular, view: View, title: str | None = None) -> None:
         """Write what was asked for, and print the rest."""
@@ -106,11 +107,8 @@ class OutputFiles:
 
             write_whole(self.csv, result.to_csv(view).encode("utf-8"))
         if self.plot is not None:
-            result.plot(self.plot, view, title=title)
-        if self.as_json:
-            print_json(result.to_dict(view))
-        else:
-            print(result.table(view))
+            result.plot(self.plot, view, title=title, width=self.plot_width)
+        self.form.print(lambda: result.table(view), lambda: result.to_dict(view))
 
 
 def check_engine_for_weights(engine: str) -> None:
@@ -132,7 +130,7 @@ def print_weighted(
     skip_invalid: bool,
     view: View,
     written: EstimateFiles,
-    as_json: bool,
+    form: PrintedForm,
 ) -> None:
     """Print an estimate of groups weighted to a population, or of people with weights."""
     from rumor.analysis.combine.method import weigh_reports, weigh_stored_people
@@ -166,4 +164,6 @@ def print_weighted(
             found = weigh_stored_people(stored, rows.survey.columns(), of=view.of)
         else:
             found = weigh_reports(stored, *(rows.survey.weights or ()), by=rows.by, of=view.of)
-    OutputFiles(written.plot, written.csv, as_json).deliver(found, view, title=found.heading)
+    OutputFiles(written.plot, written.plot_width, written.csv, form).deliver(
+        found, view, title=found.heading
+    )

@@ -39,6 +39,7 @@ from rumor.cli.show import show
 from rumor.cli.simulate import simulate
 from rumor.cli.statement import statement
 from rumor.cli.trend import trend
+from rumor.cli.vectors import vectors
 from rumor.cli.withdraw import withdraw
 
 # In the order in which the help lists them.
@@ -61,7 +62,7 @@ GROUPS: Mapping[str, Sequence[Callable[..., None]]] = {
         repair,
     ),
     "Estimate": (estimate, compare, regress, combine, trend, merge, advance),
-    "Check": (audit, account, attack, poisoning),
+    "Check": (audit, account, attack, poisoning, vectors),
     "Papers": (papers,),
 }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from rumor.cli.analyst_options import (
     CountingOptions,
@@ -11,10 +11,14 @@ from rumor.cli.analyst_options import (
     OutputFiles,
     check_engine_for_weights,
 )
+from rumor.cli.common import print_json
 from rumor.cli.estimate import IntervalOptions, SurveyOptions
 from rumor.cli.options import CollectionFile, QuestionId, argument, opt, opt_count
 from rumor.core.errors import InputError
 from rumor.core.exact import PLANNED
+
+if TYPE_CHECKING:
+    from rumor.results.view import View
 
 A = Annotated[str, argument("A", "A reports file, a folder of them, or a saved summary.")]
 B = Annotated[str | None, argument("B", "The other reports; differences are B minus A.")]
@@ -37,6 +41,12 @@ class ComparedGroups:
     )
     other: str | None = opt("--other FILE", "The collection of B, if it differs from that of A.")
     different_people: DifferentPeople = False
+    cheating: bool = opt(
+        "--cheating",
+        "Estimate the share who do not follow a design on paper: A and B are random samples that "
+        "were asked with other chances (--other).",
+        default=False,
+    )
 
 
 @dataclass(frozen=True)
@@ -89,6 +99,7 @@ def compare(
       rumor compare examples/browser.toml reports/ --period 2026-03-01..2026-03-07 \\
         --period 2026-03-08..2026-03-14
       rumor compare examples/browser.toml reports/ --by version --watch --users 50000
+      rumor compare half.toml half.parquet mirrored.parquet --other mirrored.toml --cheating
     """
     from rumor.analysis.compare.method import (
         ReportSelection,
@@ -99,6 +110,11 @@ def compare(
     from rumor.results.view import View
 
     view = View(*vars(shown).values(), **watched.fields())
+    if groups.cheating:
+        _print_cheating(
+            (collection, one, another), question, groups, survey, counted, view, written
+        )
+        return
     written.check(collection, one, another, groups.other, *(survey.weights or ()))
     periods = [read_period(text) for text in groups.period or ()]
     if (weighed := survey.first_given) is not None:
@@ -134,3 +150,54 @@ def compare(
             counting=counting,
         )
     written.deliver(found, view, title=found.heading)
+
+
+def _print_cheating(
+    files: tuple[str, str, str | None],
+    question: str | None,
+    groups: ComparedGroups,
+    survey: SurveyOptions,
+    counted: CountingOptions,
+    view: View,
+    written: OutputFiles,
+) -> None:
+    """Print how many people do not follow a design; refuse options of a table."""
+    from rumor.analysis.cheating import cheating
+    from rumor.analysis.compare.method import count_samples, question_heading
+
+    collection, one, another = files
+    others = {
+        "--by": groups.by,
+        "--against": groups.against,
+        "--period": groups.period,
+        survey.first_given or "--weights": survey.first_given,
+        "--watch": view.looks != "one",
+        "--of": view.of != "population",
+        "--simultaneous": view.simultaneous,
+        "--top": view.rows,
+        "--plot": written.plot,
+        "--csv": written.csv,
+        "--markdown": written.form.markdown,
+        "--latex": written.form.latex,
+    }
+    said = [name for name, value in others.items() if value not in (None, False)]
+    if another is None or said:
+        raise InputError(
+            f"--cheating is one estimate from two samples, A and B; got "
+            f"{said[0] if said else 'no B'}"
+        )
+    with counted.counting() as counting:
+        asked, (first, second) = count_samples(
+            collection,
+            one,
+            another,
+            question=question,
+            other=groups.other,
+            different_people=groups.different_people,
+            counting=counting,
+        )
+    found = cheating(first, second, level=view.level)
+    if written.form.as_json:
+        print_json({"question": asked.id, **found.to_dict()})
+    else:
+        print(f"{question_heading(asked)}\n\n{found}")

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from rumor.cli.common import keep_inputs, parse_day, print_json, started_engine
+from rumor.cli.common import keep_inputs, parse_day, started_engine
 from rumor.cli.methods import Method, MethodOptions, read_options
 from rumor.cli.options import (
-    AsJson,
     CollectionFile,
     Level,
+    PrintedForm,
     QuestionId,
     Top,
     argument,
@@ -65,6 +65,13 @@ Assume = Annotated[
     ),
 ]
 Plot = Annotated[str | None, option("--plot FILE", "Also draw a chart (.html, .png or .svg).")]
+PlotWidth = Annotated[
+    float | None,
+    option(
+        "--plot-width MM",
+        "The chart's width in millimetres, for a journal (.png or .svg): 85, 175.",
+    ),
+]
 Explain = Annotated[
     bool,
     option(
@@ -262,10 +269,27 @@ class EstimateFiles:
     """Options for the written files."""
 
     plot: Plot = None
+    plot_width: PlotWidth = None
     csv: str | None = opt("--csv FILE", "Also write the estimates as CSV.")
     save_summary: str | None = opt(
         "--save-summary FILE", "Save the counts, for `rumor merge` and later estimates."
     )
+
+    def check(self, *inputs: str | None) -> None:
+        """Refuse files that would replace what is read, or that no chart can be."""
+        keep_inputs(*inputs, plot=self.plot, csv=self.csv, save_summary=self.save_summary)
+        check_chart_file(self.plot, self.plot_width)
+
+
+def check_chart_file(plot: str | None, width: float | None) -> None:
+    """Refuse a file that no chart can be, and a `width` without a picture."""
+    if plot is None and width is None:
+        return
+    from rumor.results.chart_files import checked_chart_path, checked_width
+
+    if plot is not None:
+        checked_chart_path(plot)
+    checked_width(width, plot)
 
 
 def estimate(
@@ -281,7 +305,7 @@ def estimate(
     written: EstimateFiles,
     skip_invalid: SkipInvalid = False,
     explain: Explain = False,
-    as_json: AsJson = False,
+    form: PrintedForm,
 ) -> None:
     """Estimate shares, means, quantiles or words from reports.
 
@@ -304,16 +328,11 @@ def estimate(
 
     # Everything that can be wrong with the options is said before anything is read.
     view = View(*vars(shown).values(), **watched.fields())
+    form.check()
     how.options()
     earlier = [path for pair in rows.rounds() for path in pair]
     margins = rows.survey.weights or ()
-    keep_inputs(
-        collection, reports, how.candidates, *margins, rows.linked, *earlier, **vars(written)
-    )
-    if written.plot is not None:
-        from rumor.results.charts import checked_chart_path
-
-        checked_chart_path(written.plot)
+    written.check(collection, reports, how.candidates, *margins, rows.linked, *earlier)
     common: dict[str, Any] = {
         "method": how.method,
         "window": rows.days.window(),
@@ -330,9 +349,7 @@ def estimate(
             raise InputError(f"rounds are estimated without weights; got --earlier with {weighed}")
         from rumor.cli.analyst_options import print_weighted
 
-        print_weighted(
-            collection, reports, question, how, rows, skip_invalid, view, written, as_json
-        )
+        print_weighted(collection, reports, question, how, rows, skip_invalid, view, written, form)
         return
     else:
         analysis = _counted(collection, reports, question, how, rows, common)
@@ -343,11 +360,8 @@ def estimate(
 
         write_whole(written.csv, analysis.to_csv().encode("utf-8"))
     if written.plot is not None:
-        analysis.plot(Path(written.plot))
-    if as_json:
-        print_json(analysis.to_dict())
-    else:
-        print(analysis.table(explain))
+        analysis.plot(Path(written.plot), written.plot_width)
+    form.print(lambda: analysis.table(explain), analysis.to_dict)
 
 
 def _counted(

@@ -6,7 +6,7 @@ import decimal
 import functools
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
@@ -145,6 +145,41 @@ def _gathered(group: Any, given: dict[str, Any]) -> Any:
             for name, kind in inner.items()
         }
     )
+
+
+@dataclass(frozen=True)
+class PrintedForm:
+    """Options for the form in which a result is printed."""
+
+    as_json: bool = opt("--json", "Print JSON for scripts, in full precision.", default=False)
+    markdown: bool = opt("--markdown", "Print the table as Markdown.", default=False)
+    latex: bool = opt(
+        "--latex", "Print the table as LaTeX, for a paper that uses booktabs.", default=False
+    )
+
+    def check(self) -> None:
+        """Refuse several forms at once."""
+        given = {"--json": self.as_json, "--markdown": self.markdown, "--latex": self.latex}
+        said = [name for name, asked in given.items() if asked]
+        if len(said) > 1:
+            raise InputError(f"a result is printed in one form; got {' and '.join(said)}")
+
+    def print(self, table: Callable[[], str], data: Callable[[], Mapping[str, object]]) -> None:
+        """Print the `table` in the form that was asked for, or the `data` as JSON."""
+        if self.as_json:
+            from rumor.cli.common import print_json
+
+            print_json(data())
+        elif self.markdown:
+            from rumor.results.publication import as_markdown
+
+            print(as_markdown(table), end="")
+        elif self.latex:
+            from rumor.results.publication import as_latex
+
+            print(as_latex(table), end="")
+        else:
+            print(table())
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rumor.cli.common import keep_inputs, print_json
 from rumor.cli.options import AsJson, CollectionFile, opt
 from rumor.core.errors import InputError
+
+if TYPE_CHECKING:
+    from rumor.contract.collection import Collection
+    from rumor.privacy.statement.statement import Statement
 
 
 @dataclass(frozen=True)
@@ -47,8 +53,25 @@ class StatementContents:
     )
     language: list[str] | None = opt(
         "--language en|ja|zh",
-        "Language of the consent texts; repeatable (default: all; in a PDF: en).",
+        "Language of the consent texts or the assessment; repeatable (default: all consent texts; "
+        "for an assessment: en).",
     )
+    assessment: bool = opt(
+        "--assessment",
+        "Write the data-protection impact assessment instead, as Markdown, --html or --pdf.",
+        default=False,
+    )
+    deployment: str | None = opt(
+        "--deployment FILE",
+        "What the operator declares for the assessment (.toml): purpose, recipients and more.",
+    )
+
+    def check(self) -> None:
+        """Refuse contents that the document does not have."""
+        if self.assessment and self.audit is not None:
+            raise InputError("an audit is added to a statement; got --audit with --assessment")
+        if self.deployment is not None and not self.assessment:
+            raise InputError("a deployment is declared for an --assessment; got --deployment alone")
 
 
 def statement(
@@ -62,7 +85,9 @@ def statement(
 
     For a data-protection officer or an ethics board: what is asked, what is stored and for how
     long, epsilon in words for one answer and for the whole survey, what is not protected, and how
-    to check it; then a consent text. Without a file to write, it is printed.
+    to check it; then a consent text. Without a file to write, it is printed. With --assessment, a
+    data-protection impact assessment: purposes, data, recipients, retention, rights, risks with
+    their measures, and what remains.
 
     \b
     Example:
@@ -70,6 +95,7 @@ def statement(
       rumor audit examples/browser.toml --certificate audit.json
       rumor statement examples/browser.toml --audit audit.json --html statement.html
       rumor statement dice.toml --sheet sheet.html --language ja
+      rumor statement survey.toml --assessment --deployment operator.toml --pdf assessment.pdf
     """
     from rumor.contract.collection import Collection
     from rumor.core.files import write_whole
@@ -77,7 +103,8 @@ def statement(
     from rumor.privacy.statement.statement import read_audit
     from rumor.privacy.statement.statement import statement as stated
 
-    written.check(collection, beside.audit)
+    beside.check()
+    written.check(collection, beside.audit, beside.deployment)
     loaded = Collection.load(collection)
     on_paper = None
     if written.sheet is not None:
@@ -86,27 +113,58 @@ def statement(
 
         on_paper = sheet_page(sheets(loaded, beside.language), _style())
     found = None if beside.audit is None else read_audit(beside.audit, loaded)
-    made = stated(loaded, audit=found, languages=beside.language)
+    if beside.assessment:
+        document = _assessed(loaded, beside)
+    else:
+        document = _stated(stated(loaded, audit=found, languages=beside.language))
     if written.html is not None:
-        from rumor.privacy.statement.page import page
-
-        write_whole(written.html, page(made, _style()).encode("utf-8"))
+        write_whole(written.html, document.html().encode("utf-8"))
     if written.pdf is not None:
-        from rumor.privacy.statement import pdf as sheet
-
-        wanted = stated(loaded, audit=found, languages=beside.language or ["en"])
-        write_whole(written.pdf, sheet.pdf(wanted))
+        write_whole(written.pdf, document.pdf())
     if written.registry is not None:
         entry = json.dumps(registry_entry(loaded, found), indent=2, ensure_ascii=False)
         write_whole(written.registry, f"{entry}\n".encode())
     if written.sheet is not None and on_paper is not None:
         write_whole(written.sheet, on_paper.encode("utf-8"))
     if as_json:
-        print_json(asdict(made))
+        print_json(document.data)
     elif not written.named():
-        print(made.to_text())
+        print(document.text())
     else:
         print("written: " + ", ".join(map(repr, written.named())))
+
+
+@dataclass(frozen=True)
+class _Document:
+    """A statement or an assessment, in its forms."""
+
+    data: dict[str, object]
+    text: Callable[[], str]
+    html: Callable[[], str]
+    pdf: Callable[[], bytes]
+
+
+def _stated(made: Statement) -> _Document:
+    from rumor.privacy.statement.page import page
+    from rumor.privacy.statement.pdf import pdf
+
+    return _Document(asdict(made), made.to_text, lambda: page(made, _style()), lambda: pdf(made))
+
+
+def _assessed(loaded: Collection, beside: StatementContents) -> _Document:
+    from rumor.privacy.statement.assessment import assessments, to_markdown
+    from rumor.privacy.statement.deployment import Deployment
+    from rumor.privacy.statement.page import assessment_page
+    from rumor.privacy.statement.pdf import pdf
+
+    declared = None if beside.deployment is None else Deployment.load(beside.deployment)
+    made = assessments(loaded, declared, beside.language)
+    return _Document(
+        {"assessments": [asdict(one) for one in made]},
+        lambda: "\n\n".join(map(to_markdown, made)),
+        lambda: assessment_page(made, _style()),
+        lambda: pdf(*made),
+    )
 
 
 def _style() -> str:

@@ -124,7 +124,7 @@ def trend_data(
     options = kind.collector_options(dictionary)
     found = estimate_trend(kind, some, every=every, options=options, notes=notes, spans=spans)
     watch = estimate_watch(kind, Periods.of(some, "week", spans), options=options)
-    return {**found.to_dict(), "watch": watch.summary()}
+    return {**found.to_dict(), "watch": watch.changes_as_dict()}
 
 
 def _halving(result: Any) -> dict[str, Any]:

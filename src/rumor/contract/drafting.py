@@ -91,6 +91,7 @@ def draft_questions(
     for name in only:
         table.require(name)
     made: list[Spec] = []
+    names: list[str] = []
     found = TableDraft([], {}, {}, {})
     for name in table.schema.names:
         if only and name not in only:
@@ -105,7 +106,10 @@ def draft_questions(
         if group is not None and _fits(group, found.groups.values()):
             found.groups[name] = group
             continue
-        made.append({"id": slug(name), "text": name, **column.guess_kind(), "epsilon": epsilon})
+        made.append(
+            {"id": slug(name), "text": column.text, **column.guess_kind(), "epsilon": epsilon}
+        )
+        names.append(name)
         if (note := column.note()) is not None:
             found.notes[name] = note
     if not made and found.groups:
@@ -122,8 +126,8 @@ def draft_questions(
             made[i] = {**question, "id": f"{id}-{ids[: i + 1].count(id)}"}
     # Tables are read by a column's name where that cannot be the question's id.
     found.questions.extend(
-        question if question["id"] == question["text"] else {**question, "column": question["text"]}
-        for question in made
+        question if question["id"] == name else {**question, "column": name}
+        for question, name in zip(made, names, strict=True)
     )
     return found
 

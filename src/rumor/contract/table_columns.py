@@ -10,13 +10,14 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rumor.contract.groups import LEAST_SHOWN, OTHER
 from rumor.contract.person_rows import is_id_name
 from rumor.core.answer_table import AnswerTable
 from rumor.core.columns import normalized_name
 from rumor.core.option_sets import MARK
+from rumor.core.value_labels import ColumnLabels, labels_of
 
 _MOST_LABELS = 50  # more distinct texts than this are words, not a list of labels
 _SCALE = 12  # whole numbers within a range up to this are the points of a scale
@@ -62,6 +63,13 @@ class TableColumn:
     name: str
     cells: tuple[str, ...]
     blanks: int
+    labels: ColumnLabels = field(default_factory=ColumnLabels)
+    """What the file says of the column."""
+
+    @property
+    def text(self) -> str:
+        """The question in words: the file's label of the column, or its name."""
+        return self.labels.text or self.name
 
     def reason_to_skip(self) -> str | None:
         """Return why this column is no answer, or None where it may be one."""
@@ -98,6 +106,10 @@ class TableColumn:
             return {"kind": "set", "labels": options}
         if all(map(_NUMBER.fullmatch, values)):
             return self._guess_number(values)
+        if 0 < len(self.labels.values) <= _MOST_LABELS:
+            is_ordered = self.labels.is_ordered and not self.blanks
+            kind = "ordered" if is_ordered else "choice"
+            return {"kind": kind, "labels": self._labels(list(self.labels.values))}
         if len(values) > _MOST_LABELS:
             return {"kind": "text", "words": "open"}
         return {"kind": "choice", "labels": self._labels(values)}
@@ -174,7 +186,8 @@ def read_column(table: AnswerTable, name: str) -> TableColumn:
             break
     if all(map(_COMMA_NUMBER.fullmatch, set(cells))) and any("," in cell for cell in cells):
         cells = [cell.replace(",", ".") for cell in cells]
-    return TableColumn(name, tuple(cells), rows - len(cells))
+    labels = labels_of(table.schema.field(name), tuple(set(cells)))
+    return TableColumn(name, tuple(cells), rows - len(cells), labels)
 
 
 def _are_consecutive(values: set[str]) -> bool:

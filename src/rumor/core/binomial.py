@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from rumor.core.extras import import_optional
-from rumor.core.types import Vector
+from rumor.core.types import Rows, Vector
 
 FEW = 400.0  # variance of a count below which its distribution is not taken for normal
 
@@ -32,6 +32,21 @@ def success_ends(
         low = np.where(counts > 0, special.betaincinv(counts, others + 1, lower), 0.0)
         high = np.where(others > 0, special.betainccinv(counts + 1, others, upper), 1.0)
     return low, high
+
+
+def distinct_columns(columns: Vector) -> tuple[Vector, Rows]:
+    """Return the distinct ones among `columns`, and the place of each column among them.
+
+    Many values have one count: its limits are computed once.
+    """
+    varying = columns[(columns != columns[:, :1]).any(axis=1)]
+    order = np.lexsort(varying[::-1]) if len(varying) else np.arange(columns.shape[1])
+    ordered = varying[:, order]
+    first = np.ones(order.size, dtype=bool)
+    first[1:] = (ordered[:, 1:] != ordered[:, :-1]).any(axis=0)
+    place = np.empty(order.size, dtype=np.intp)
+    place[order] = np.cumsum(first) - 1
+    return columns[:, order[first]], place
 
 
 class SuccessEnds(Protocol):

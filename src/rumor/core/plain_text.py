@@ -15,6 +15,7 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from unicodedata import category, combining, east_asian_width
 
 REPLACEMENT = "�"
@@ -118,8 +119,45 @@ def limited_width(columns: int | None) -> Iterator[None]:
         _WIDTH.reset(token)
 
 
+@dataclass(frozen=True)
+class TextTable:
+    """The cells of a table as texts: its head, its rows, and the columns that are names."""
+
+    head: tuple[str, ...]
+    body: tuple[tuple[str, ...], ...]
+    left: tuple[int, ...]
+
+
+_TABLES: ContextVar[list[TextTable] | None] = ContextVar("tables", default=None)
+"""The tables that are kept as cells; None where tables are text."""
+
+
+def text_and_tables(make: Callable[[], str]) -> list[str | TextTable]:
+    """Return the lines of the text that `make` returns, with its tables as cells."""
+    tables: list[TextTable] = []
+    token = _TABLES.set(tables)
+    try:
+        text = make()
+    finally:
+        _TABLES.reset(token)
+    parts: list[str | TextTable] = []
+    for line in text.split("\n"):
+        # Tables come in their order, so that no line of somebody else's is taken for one.
+        number = sum(isinstance(part, TextTable) for part in parts)
+        is_table = number < len(tables) and line == _mark(number)
+        parts.append(tables[number] if is_table else line)
+    return parts
+
+
+def _mark(number: int) -> str:
+    """Return the line that stands for table `number`."""
+    return f"\0{number}\0"
+
+
 def wrapped(text: str) -> str:
     """Return the paragraph `text` in lines of a readable length."""
+    if _TABLES.get() is not None:
+        return text
     return folded(text, min(88, _WIDTH.get() or 88))
 
 
@@ -153,6 +191,9 @@ def aligned(head: Sequence[str], body: Sequence[Sequence[str]], left: Sequence[i
     In a terminal that is too narrow, bars are left out; then the columns that do not fit follow
     below as a table of their own, beside the names in the first columns.
     """
+    if (collected := _TABLES.get()) is not None:
+        collected.append(TextTable(tuple(head), tuple(map(tuple, body)), tuple(left)))
+        return _mark(len(collected) - 1)
     cell_len = _cells()
     rows = [list(head), *([*row] for row in body)]
     widths = [max(cell_len(row[c]) for row in rows) for c in range(len(head))]

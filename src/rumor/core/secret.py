@@ -33,8 +33,13 @@ def open_secret(path: Path) -> tuple[bytes, bool]:
 def replace_secret(path: Path) -> bytes:
     """Write a new secret in place of the old one, and return it."""
     secret = secrets.token_bytes(_BYTES)
-    _publish(path, secret, replace=True)
+    write_secret(path, secret)
     return secret
+
+
+def write_secret(path: Path, secret: bytes) -> None:
+    """Write `secret` to the file at `path`, in place of one that is there."""
+    _publish(path, secret, replace=True)
 
 
 def read_secret(path: Path) -> bytes:

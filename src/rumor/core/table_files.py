@@ -23,6 +23,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from rumor.core.errors import InputError, format_value, type_in_words
+from rumor.core.value_labels import spss_labels, stata_labels, with_labels
 
 STANDARD_INPUT = "-"
 # The file types that pandas reads, and the package that it needs for each.
@@ -34,7 +35,11 @@ STATISTICS = {
 }
 _KNOWN = (".csv", ".parquet", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz", *STATISTICS)
 
-_INSTEAD = {".xlsx": " (pip install 'rumor[excel]'), or the sheet saved as CSV"}
+_STATISTICS = " (pip install 'rumor[statistics]')"
+_INSTEAD = {
+    ".xlsx": " (pip install 'rumor[excel]'), or the sheet saved as CSV",
+    **dict.fromkeys((".dta", ".sav", ".zsav"), _STATISTICS),
+}
 
 # How the cells of a CSV can be read.
 _TYPES = {"text": pa.string(), "integer": pa.int64(), "number": pa.float64()}
@@ -454,7 +459,7 @@ class MemoryFile:
 
 @dataclass(frozen=True)
 class StatisticsFile(MemoryFile):
-    """A Stata, SPSS or Excel file, read whole: value labels are the answers.
+    """A Stata, SPSS or Excel file, read whole: value labels are the answers, in their order.
 
     Of an Excel file the first sheet is read.
     """
@@ -474,13 +479,18 @@ class StatisticsFile(MemoryFile):
                 ) from None
         pandas: Any = importlib.import_module("pandas")
         with contextlib.suppress(Exception):  # which may quote an answer
-            frame = getattr(pandas, reader)(path)
+            if ending == ".dta":
+                with pandas.read_stata(path, iterator=True) as opened:
+                    labels, frame = stata_labels(opened), opened.read()
+            else:
+                frame = getattr(pandas, reader)(path)
+                labels = spss_labels(path) if reader == "read_spss" else {}
             for name, column in frame.items():
                 if isinstance(column.dtype, pandas.CategoricalDtype):
                     # Only some values may have labels: the others are shown unchanged.
                     frame[name] = column.cat.rename_categories(_called)
             frame.attrs = {}  # notes of the file, such as its day, which Arrow may not take
-            return cls(path, pa.Table.from_pandas(frame, preserve_index=False))
+            return cls(path, with_labels(pa.Table.from_pandas(frame, preserve_index=False), labels))
         raise InputError(
             f"{path}: a table must be a complete {ending} file; this one is damaged or something "
             f"else"

@@ -30,6 +30,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -154,7 +155,7 @@ class Sample:
         some = None if self.exact is None else SelectedFewReports(self.exact, rows)
         return replace(self, mean=self.mean[rows], spread=spread, exact=some)
 
-    @property
+    @cached_property
     def few(self) -> Mask:
         """The rows that have too few reports for the normal distribution."""
         if self.exact is None:

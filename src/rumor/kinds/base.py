@@ -17,7 +17,8 @@ are files with fixed names, each loaded at the first use:
                   weighted and followed over time; omnibus_test(first, second): the test that
                   two groups differ in nothing; scores(mechanism, reports): what each report
                   says of these quantities, where people have weights
-    regress.py    report_likelihoods(mechanism, reports): P(report | value) of every report
+    regress.py    models(mechanism): the models of a regression; and, but for a linear one,
+                  report_likelihoods(mechanism, reports): P(report | value) of every report
 """
 
 from __future__ import annotations
@@ -357,16 +358,19 @@ class Kind(abc.ABC, Generic[M]):
         if not self._has("compare"):
             raise InputError(f"questions of kind {self.name!r} cannot be compared; got one")
 
+    def regression_models(self, mechanism: M) -> tuple[str, ...]:
+        """Return the names of the models of a regression, the usual one first."""
+        if not self._has("regress"):
+            return ()
+        found: tuple[str, ...] = self._part("regress").models(mechanism)
+        return found
+
     def report_likelihoods(
         self, mechanism: M, reports: Reports
     ) -> tuple[Vector, Rows | None, Vector | None]:
         """Return P(report | value) for a regression: rows, each report's row, and P of every
         output.
         """
-        if not self._has("regress"):
-            raise InputError(
-                f"a regression explains a choice by public columns; got kind {self.name!r}"
-            )
         found: tuple[Vector, Rows | None, Vector | None]
         found = self._part("regress").report_likelihoods(mechanism, reports)
         return found

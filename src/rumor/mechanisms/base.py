@@ -123,6 +123,15 @@ class Mechanism(abc.ABC):
         """Return every value a person can hold (for the laws; only called on small instances)."""
 
     @abc.abstractmethod
+    def edge_values(self) -> Sequence[object]:
+        """Return values at the ends and in between, of which vectors are drawn."""
+
+    @property
+    def labels_in_contract(self) -> Json:
+        """The names of the values (or keys, or parts) as a contract writes them, or None."""
+        return None if self.labels is None else list(self.labels)
+
+    @abc.abstractmethod
     def draw(self, value: object, draws: Draws) -> bytes:
         """Draw one report by the reference draw."""
 

@@ -34,6 +34,7 @@ from rumor.core.types import Tally, Vector
 from rumor.core.typing import override
 from rumor.mechanisms.auditing import Audit
 from rumor.mechanisms.cap_sampling import Kept
+from rumor.mechanisms.edge_values import edge_points
 from rumor.mechanisms.poisoning import PoisoningTarget
 from rumor.mechanisms.shapes import DeclaredParameters, LabelledMechanism
 
@@ -112,6 +113,16 @@ class KeyValueMechanism(LabelledMechanism, DeclaredParameters):
         """
         cell: list[float | None] = [None, *self.grid.points()]
         return list(itertools.product(cell, repeat=self.keys))
+
+    @override
+    def edge_values(self) -> Sequence[object]:
+        names: Sequence[object] = self.labels or range(self.keys)
+        points = edge_points(self.grid.low, self.grid.high)
+        found = []
+        for size in sorted({min(size, self.most_held) for size in (0, 1, 2, 5, 40)}):
+            held = dict.fromkeys(names[(7 * i + size) % len(names)] for i in range(size))
+            found.append({name: points[i % len(points)] for i, name in enumerate(held)})
+        return found
 
     def identity(self, value: object) -> str:
         """Return keys and numbers by ascending key, however they were written."""

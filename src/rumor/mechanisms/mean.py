@@ -25,6 +25,8 @@ from rumor.core.number_range import (
 )
 from rumor.core.reports import Reports
 from rumor.core.types import Codes, Tally, Vector
+from rumor.core.typing import override
+from rumor.mechanisms.edge_values import BEYOND, edge_points
 from rumor.mechanisms.poisoning import PoisoningTarget
 from rumor.mechanisms.registry import mechanisms_of_kind
 from rumor.mechanisms.shapes import DeclaredParameters
@@ -82,6 +84,11 @@ class MeanMechanism(DeclaredParameters):
     def inputs(self) -> Sequence[object]:
         """Return the points of the grid (a spread of them if there are many)."""
         return self.grid.points()
+
+    @override
+    def edge_values(self) -> Sequence[object]:
+        points = edge_points(self.grid.low, self.grid.high)
+        return [*points, *BEYOND] if self.grid.outside == "clip" else points
 
     def encode(self, values: object) -> Codes:
         """Return numbers as steps of the grid."""

@@ -29,6 +29,7 @@ from rumor.core.reports import Reports
 from rumor.core.types import Codes, Tally, Target, Vector
 from rumor.core.typing import override
 from rumor.mechanisms.blanket import Blanket, support_blanket
+from rumor.mechanisms.edge_values import edge_items
 from rumor.mechanisms.shapes import DeclaredParameters, LabelledDomain
 from rumor.mechanisms.support import ItemCounts, Score, SupportRates, centred_score
 
@@ -76,6 +77,11 @@ class FrequencyOracle(LabelledDomain, SupportRates, DeclaredParameters):
     @override
     def inputs(self) -> Sequence[object]:
         return range(self.domain) if self.labels is None else self.labels
+
+    @override
+    def edge_values(self) -> Sequence[object]:
+        last = self.domain - 1
+        return edge_items(self.domain, self.labels, (0, 1, last // 3, last))
 
     def encode(self, values: object) -> Codes:
         """Return labels, or integers if there are no labels, as integers 0..domain-1."""

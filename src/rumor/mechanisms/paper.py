@@ -227,6 +227,11 @@ class PaperDesign(RandomizedResponse):
         return self.words[1] if 1 in (first, second) else None
 
     @property
+    def has_own_words(self) -> bool:
+        """Whether people say words of the design instead of their answers."""
+        return DESIGNS[self.design].words is not None
+
+    @property
     def words(self) -> tuple[str, str]:
         """The words that people say: the design's own, or the two answers."""
         own = DESIGNS[self.design].words

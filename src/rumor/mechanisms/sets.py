@@ -40,6 +40,8 @@ MAX_PAIRED = 256
 COUNTED = ("options", "pairs")
 # Sets that are still worth listing one by one.
 _MOST_LISTED = 12
+# The most options that an edge value has: longer lists only fill files of vectors.
+_MOST_IN_EDGE_VALUE = 999
 
 
 @dataclass(frozen=True)
@@ -131,6 +133,14 @@ class SetMechanism(LabelledDomain, SupportRates, DeclaredParameters):
         sizes = range(self.most_held + 1)
         every = (itertools.combinations(range(self.domain), size) for size in sizes)
         return [self.named(options) for options in itertools.chain.from_iterable(every)]
+
+    @override
+    def edge_values(self) -> Sequence[object]:
+        options = list(self.labels or range(self.domain))
+        sizes = sorted(
+            size for size in {0, 1, self.cap, self.domain} if size <= _MOST_IN_EDGE_VALUE
+        )
+        return [*(options[:size] for size in sizes), options[1::2][::-1][:30]]
 
     @property
     @override

@@ -146,6 +146,10 @@ class AnswerEncoding(Protocol):
         """Return an answer for each place, or for a spread of places."""
         ...
 
+    def edge_values(self) -> Sequence[object]:
+        """Return answers at the ends and in between."""
+        ...
+
     def code(self, value: object) -> int:
         """Return the place of one person's answer."""
         ...
@@ -166,6 +170,10 @@ class EncodedAnswers(Mechanism):
     @override
     def inputs(self) -> Sequence[object]:
         return self._encoding.inputs()
+
+    @override
+    def edge_values(self) -> Sequence[object]:
+        return self._encoding.edge_values()
 
     def code(self, value: object) -> int:
         """Return the place of one person's answer."""

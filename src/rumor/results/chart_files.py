@@ -13,16 +13,22 @@ import functools
 import hashlib
 import json
 import math
+import re
 from collections.abc import Mapping
 from html import escape
 from pathlib import Path
 from typing import Any, Protocol, Self, TypeVar
 
-from rumor.core.errors import InputError
+from rumor.core.errors import InputError, format_value
 from rumor.core.files import PathLike, whole_file
 from rumor.core.plain_text import drawable
 
 FORMATS = (".html", ".png", ".svg")
+WIDTHS = (20, 500)
+"""The least and the most millimetres that a chart is wide."""
+_PRINTED = 300  # pixels to the inch
+_MM_PER_INCH, _SVG_PER_INCH = 25.4, 72.0
+_SIZE = re.compile(r'width="([0-9.]+)" height="([0-9.]+)"')
 
 POLICY = "default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'unsafe-inline'"
 """The content policy of a page without scripts."""
@@ -80,28 +86,68 @@ def checked_chart_path(path: PathLike) -> str:
     return str(path)
 
 
-def save_if_named(chart: C, path: PathLike | None) -> C:
-    """Return the chart, fit to be drawn in a notebook, written to `path` first if there is one."""
+def checked_width(width: float | None, path: PathLike | None) -> float | None:
+    """Return the `width` of a chart in millimetres, if its file at `path` can have one."""
+    if width is None:
+        return None
+    least, most = WIDTHS
+    if not least <= width <= most:
+        raise InputError(f"a chart must be {least} to {most} mm wide; got {format_value(width)}")
+    if path is None or Path(path).suffix.lower() not in (".png", ".svg"):
+        got = "no file" if path is None else repr(str(path))
+        raise InputError(f"a width in millimetres is for a chart's .png or .svg file; got {got}")
+    return width
+
+
+def save_if_named(chart: C, path: PathLike | None, width: float | None = None) -> C:
+    """Return the chart, fit to be drawn in a notebook, written to `path` first if there is one.
+
+    The file is `width` millimetres wide.
+    """
+    checked_width(width, path)
     if path is not None:
-        save_chart(chart, path)
+        save_chart(chart, path, width)
     spec = chart.to_dict()
     fit = fit_to_draw(spec)
     return chart if fit == spec else type(chart).from_dict(fit)
 
 
-def save_chart(chart: Chart, path: PathLike) -> None:
-    """Write a chart to a file; HTML carries its script inside, so it opens anywhere."""
+def save_chart(chart: Chart, path: PathLike, width: float | None = None) -> None:
+    """Write a chart to a file; HTML carries its script inside, so it opens anywhere.
+
+    A picture is `width` millimetres wide, with 300 pixels to the inch, or as large as it is drawn.
+    """
     import vl_convert
 
     suffix = Path(checked_chart_path(path)).suffix.lower()
+    checked_width(width, path)
     spec = specification(chart)
     with whole_file(path) as aside:
         if suffix == ".html":
             aside.write_text(chart_page(spec), encoding="utf-8")
-        elif suffix == ".png":
+        elif suffix == ".svg":
+            svg = str(vl_convert.vegalite_to_svg(spec))
+            aside.write_text(svg if width is None else _resized(svg, width), encoding="utf-8")
+        elif width is None:
             aside.write_bytes(vl_convert.vegalite_to_png(spec, scale=2))
         else:
-            aside.write_text(str(vl_convert.vegalite_to_svg(spec)), encoding="utf-8")
+            drawn, _ = _size(str(vl_convert.vegalite_to_svg(spec)))
+            scale = width / _MM_PER_INCH * _SVG_PER_INCH / drawn
+            aside.write_bytes(vl_convert.vegalite_to_png(spec, scale=scale, ppi=_PRINTED))
+
+
+def _size(svg: str) -> tuple[float, float]:
+    """Return the width and the height of an SVG in its own units."""
+    found = _SIZE.search(svg)
+    assert found is not None
+    return float(found[1]), float(found[2])
+
+
+def _resized(svg: str, width: float) -> str:
+    """Return an SVG that is `width` millimetres wide and keeps its proportions."""
+    wide, high = _size(svg)
+    size = f'width="{width:g}mm" height="{width * high / wide:.2f}mm"'
+    return _SIZE.sub(lambda found: size, svg, count=1)
 
 
 def chart_svg(chart: Chart) -> str:

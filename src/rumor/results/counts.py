@@ -29,7 +29,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from rumor.core.binomial import FEW, coin_ends
+from rumor.core.binomial import FEW, coin_ends, distinct_columns
 from rumor.core.errors import InputError, format_value
 from rumor.core.extras import import_optional
 from rumor.core.reports import Mask
@@ -184,8 +184,8 @@ def counts_again(counts: Vector, trials: Vector, tail: float) -> Bounds:
     The chance lies beyond an end of its interval with probability `tail`, and from a chance at
     that end a new count lies beyond its quantile with probability `tail`.
     """
-    seen, where = np.unique(np.stack([counts, trials]), axis=1, return_inverse=True)
-    rank, alike = where.reshape(-1), Tails.alike(tail, tail, seen.shape[1])
+    seen, rank = distinct_columns(np.stack([counts, trials]))
+    alike = Tails.alike(tail, tail, seen.shape[1])
     low, high = binomial_ends(seen[0], seen[1], alike)
     least = seen[1] - _quantile(seen[1], 1 - low, tail)
     return least[rank], _quantile(seen[1], high, tail)[rank]
@@ -252,7 +252,7 @@ class FixedPeople:
     def ends(self, counts: Vector, tails: Tails, widest: Bounds) -> Bounds:
         """Return the smallest and largest share that the tails accept, within the `widest` ends."""
         columns = np.stack([counts, tails.lower, tails.upper, *widest])
-        distinct, where = np.unique(columns, axis=1, return_inverse=True)
+        distinct, rank = distinct_columns(columns)
         seen, lower, upper, least, most = distinct
         share = (seen / self.reports - self.miss) / (self.hit - self.miss)
         best = np.rint(self.reports * np.clip(share, 0.0, 1.0))
@@ -260,7 +260,6 @@ class FixedPeople:
         last = np.maximum(np.ceil(self.reports * most), best)
         low = _first_whole(lambda k: 1 - self.cdf(seen - 1, k) > lower, first, best)
         high = -_first_whole(lambda k: self.cdf(seen, -k) > upper, -last, -best)
-        rank = where.reshape(-1)
         return low[rank] / self.reports, high[rank] / self.reports
 
 

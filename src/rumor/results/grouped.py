@@ -49,5 +49,17 @@ class GroupedEstimates(dict[str, Any]):
             for name, estimate in self.items()
         )
 
+    def to_markdown(self, view: View | float | None = None, **options: Unpack[ViewOptions]) -> str:
+        """Return the tables of all groups as Markdown."""
+        from rumor.results.publication import as_markdown
+
+        return as_markdown(lambda: self.table(view, **options))
+
+    def to_latex(self, view: View | float | None = None, **options: Unpack[ViewOptions]) -> str:
+        """Return the tables of all groups as LaTeX, for a paper that uses booktabs."""
+        from rumor.results.publication import as_latex
+
+        return as_latex(lambda: self.table(view, **options))
+
     def __str__(self) -> str:
         return self.table()

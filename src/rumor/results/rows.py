@@ -111,17 +111,19 @@ class Tabular(abc.ABC):
         *,
         title: str | None = None,
         truth: Any = None,
+        width: float | None = None,
         **options: Unpack[ViewOptions],
     ) -> Any:
         """Return the estimate as a chart (Altair's), written to `path` if there is one.
 
-        The suffix of `path` gives the format: .html, .png or .svg.
+        The suffix of `path` gives the format: .html, .png or .svg. A .png or .svg file may have a
+        `width` in millimetres.
         """
         from rumor.results.chart_files import save_if_named
 
         with explain_missing_extra("a chart"):
             chart = self.picture(self.checked_view(view, options), title, truth)
-            return save_if_named(chart, path)
+            return save_if_named(chart, path, width)
 
     def columns(self, view: View | float | None = None, **options: Unpack[ViewOptions]) -> Columns:
         """Return the estimate as columns: every value in its order,
@@ -187,6 +189,33 @@ class Tabular(abc.ABC):
     def to_csv(self, view: View | float | None = None, **options: Unpack[ViewOptions]) -> str:
         """Return the estimate as CSV text, in full precision."""
         return csv_text(self.columns(view, **options))
+
+    def to_markdown(self, view: View | float | None = None, **options: Unpack[ViewOptions]) -> str:
+        """Return the table of the estimate as Markdown."""
+        from rumor.results.publication import as_markdown
+
+        return as_markdown(lambda: self.table(view, **options))
+
+    def to_latex(self, view: View | float | None = None, **options: Unpack[ViewOptions]) -> str:
+        """Return the table of the estimate as LaTeX, for a paper that uses booktabs."""
+        from rumor.results.publication import as_latex
+
+        return as_latex(lambda: self.table(view, **options))
+
+    def summary(self, view: View | float | None = None, **options: Unpack[ViewOptions]) -> str:
+        """Return the table of the estimate as text between rules, as statistics packages do."""
+        from rumor.results.publication import as_summary
+
+        seen = self.checked_view(view, options)
+        facts = (
+            ("Method", self.method),
+            ("Reports", f"{self.reports:,}"),
+            ("Epsilon per report", f"{self.epsilon:.4g}"),
+            ("Confidence level", percent(seen.level)),
+            ("Intervals for", TARGETS[seen.of]),
+            ("Valid for", f"{seen.looks} look"),
+        )
+        return as_summary(lambda: self.table(seen), facts)
 
     def to_dict(
         self, view: View | float | None = None, **options: Unpack[ViewOptions]

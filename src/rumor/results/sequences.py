@@ -26,18 +26,18 @@ of Statistics 52, 2024). Both are shortest at a planned number of reports, which
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import ClassVar, Literal
 
 import numpy as np
 
-from rumor.core.binomial import success_ends
+from rumor.core.binomial import distinct_columns, success_ends
 from rumor.core.checks import checked_choice
 from rumor.core.exact import PLANNED
 from rumor.core.extras import import_optional
 from rumor.core.mixture import PLANNED_RATIO, log_mixture, mixture_quantile
-from rumor.core.reports import Mask
 from rumor.core.types import Vector
 from rumor.core.typing import override
 
@@ -45,7 +45,8 @@ LookName = Literal["one", "any"]
 LOOKS: tuple[LookName, ...] = ("one", "any")
 
 _FURTHEST = 37.0  # standard deviations beyond which the normal tail is no number any more
-_HALVINGS = 48
+_STEPS = 60  # of a search for an end
+_CLOSE = 2.0**-46  # length of the interval, over the estimate, at which a search stops
 _SMALLEST = 1e-300
 
 
@@ -116,11 +117,10 @@ class AnyLook(OneLook):
         part = np.exp2(np.rint(np.log2(np.maximum(trials, 1.0) / max(self.reports, 1))))
         weight = np.minimum(part, 1.0) * self.planned / PLANNED_RATIO
         columns = np.stack([counts, trials, weight, lower, upper])
-        distinct, where = np.unique(columns, axis=1, return_inverse=True)
+        distinct, rank = distinct_columns(columns)
         seen, drawn, mixed, below, above = distinct
         low = _least_success(seen, drawn, mixed, below)
         high = 1 - _least_success(drawn - seen, drawn, mixed, above)
-        rank = where.reshape(-1)
         return low[rank], high[rank]
 
 
@@ -155,14 +155,54 @@ def mixture_evidence(counts: Vector, trials: Vector, weight: Vector, chance: Vec
 
 def _least_success(counts: Vector, trials: Vector, weight: Vector, tails: Vector) -> Vector:
     """Return the smallest chance of success that is not refuted, at least 0."""
-    limit = -np.log(tails)
+    found = np.zeros(counts.size)
+    some = np.flatnonzero(counts > 0)
+    counts, trials, weight = counts[some], trials[some], weight[some]
+    limit = np.sqrt(-np.log(tails[some]))
 
-    def refuted(chance: Vector) -> Mask:
-        return np.asarray(mixture_evidence(counts, trials, weight, chance) >= limit)
+    def excess(chance: Vector) -> Vector:
+        """Return by how much the evidence lies above the limit: both by their roots, which are
+        nearly linear in the chance.
+        """
+        evidence = mixture_evidence(counts, trials, weight, chance)
+        return np.asarray(np.copysign(np.sqrt(np.abs(evidence)), evidence) - limit)
 
-    low, high = np.zeros(counts.size), counts / np.maximum(trials, 1.0)
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        beyond = refuted(np.maximum(middle, _SMALLEST))
-        low, high = np.where(beyond, middle, low), np.where(beyond, high, middle)
-    return low
+    # At the share that was seen no larger chance is likelier: the evidence is 0 or less.
+    found[some] = _last_above(excess, counts / trials, -limit)
+    return found
+
+
+def _last_above(falling: Callable[[Vector], Vector], high: Vector, at_high: Vector) -> Vector:
+    """Return the last chance at which a `falling` function is above 0; it is `at_high` at `high`.
+
+    The chance is 0 where there is none. Each step is one of inverse quadratic interpolation where
+    that is safe, else a halving (Chandrupatla, Advances in Engineering Software 28, 1997).
+    """
+    here, there = np.full(high.size, _SMALLEST), high
+    f_here, f_there = falling(here), at_high
+    none = f_here <= 0
+    part = np.full(high.size, 0.5)
+    for _ in range(_STEPS):
+        step = here + part * (there - here)
+        f_step = falling(step)
+        kept = (f_step > 0) == (f_here > 0)
+        third, f_third = np.where(kept, here, there), np.where(kept, f_here, f_there)
+        there, f_there = np.where(kept, there, here), np.where(kept, f_there, f_here)
+        here, f_here = step, f_step
+        width = np.abs(there - here)
+        if (width <= 2 * _CLOSE * high).all():
+            break
+        with np.errstate(divide="ignore", invalid="ignore"):
+            place = (here - there) / (third - there)
+            rise = (f_here - f_there) / (f_third - f_there)
+            curved = f_here / (f_there - f_here) * f_third / (f_there - f_third)
+            curved += (
+                (third - here)
+                / (there - here)
+                * (f_here / (f_third - f_here))
+                * (f_there / (f_third - f_there))
+            )
+        safe = (rise**2 < place) & ((1 - rise) ** 2 < 1 - place)
+        least = np.minimum(_CLOSE * high / np.maximum(width, _CLOSE * high), 0.5)
+        part = np.clip(np.where(safe, curved, 0.5), least, 1 - least)
+    return np.where(none, 0.0, np.where(f_here > 0, here, there))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from rumor.analysis.regress.fit import FittedModel, Likelihoods, _Model, fit
+from rumor.analysis.regress.fit import FittedModel, LikelihoodModel, Likelihoods, fit
 from rumor.core.errors import InputError
 from rumor.core.types import Vector
 from rumor.estimators.groups import chi_squared_tail
@@ -75,7 +75,7 @@ def test_slopes_are_those_of_the_likelihood(listed: bool) -> None:
     x = np.column_stack([np.ones(60), rng.normal(size=60)])
     outputs = rng.integers(0, 3, 60)
     weights = rng.integers(1, 5, 60).astype(float)
-    model = _Model(x, Likelihoods(THREE.T[outputs], weights, THREE if listed else None), 0)
+    model = LikelihoodModel(x, Likelihoods(THREE.T[outputs], weights, THREE if listed else None), 0)
     at, step = rng.normal(size=4), 1e-5
 
     def moved(i: int, by: float) -> Vector:
@@ -100,7 +100,7 @@ def test_slopes_are_those_of_the_likelihood(listed: bool) -> None:
     rows = np.repeat(np.arange(60), 3)
     every = np.tile(np.arange(3), 60)
     chance = (shares @ THREE).reshape(-1) * np.repeat(weights, 3)
-    whole = _Model(x[rows], Likelihoods(THREE.T[every], chance), 0)
+    whole = LikelihoodModel(x[rows], Likelihoods(THREE.T[every], chance), 0)
     whole.x = model.x[rows]
     np.testing.assert_allclose(model.information(at), whole.information(at), rtol=1e-8)
 

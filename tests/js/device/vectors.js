@@ -35,8 +35,15 @@ async function report(mechanism, value, keyed) {
  * and of each mechanism its kind and how many reports were drawn again; where the client refuses one, why.
  */
 export async function compare(documents) {
-  // Reports, widths, losses and permanent answers of every mechanism.
-  const client = documents.client;
+  await compareMechanisms(documents.client);
+  if (documents.randomness) await compareSteps(documents);
+  // The first few differences of each mechanism: a report needs no more.
+  const first = different.filter((one, place) => different.slice(0, place).filter((other) => other.of === one.of).length < 5);
+  return { checked, mechanisms, refused, different: first, count: different.length };
+}
+
+/** Compare reports, widths, losses and permanent answers of every mechanism. */
+async function compareMechanisms(client) {
   const secret = fromHex(client.secret);
   for (const vector of client.vectors) {
     const { name } = vector.mechanism;
@@ -79,8 +86,10 @@ export async function compare(documents) {
       same("answer", toHex(answered), answer);
     }
   }
+}
 
-  // Contexts, keystreams and the steps of draws.
+/** Compare what is published on its own: contexts, keystreams, steps of draws, means, Bloom filters. */
+async function compareSteps(documents) {
   of = "randomness";
   const randomness = documents.randomness;
   const other = fromHex(randomness.secret);
@@ -129,8 +138,4 @@ export async function compare(documents) {
     same("word", found.map(String), seed);
     same("filter", filters.map((_, cohort) => toHex(mechanism.filter(found, cohort))), filters);
   }
-
-  /** The first few differences of each mechanism: a report needs no more. */
-  const first = different.filter((one, place) => different.slice(0, place).filter((other) => other.of === one.of).length < 5);
-  return { checked, mechanisms, refused, different: first, count: different.length };
 }

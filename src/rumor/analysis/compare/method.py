@@ -158,6 +158,7 @@ def compare_people(
         epsilon=mechanism.epsilon,
         of=of,
         method="weighted, unbiased",
+        weighted=True,
         heading=heading,
         notes=(*notes, *told),
     )
@@ -342,7 +343,6 @@ def read_design(
     """Return stored reports beside the `columns` of a survey design, and those of groups `by`."""
     how = stored.counting
     said = {
-        "--distinct-ids": how.distinct_ids,
         "--assume": how.assume is not None,
         "--candidates": how.candidates is not None,
     }
@@ -367,7 +367,7 @@ def read_design(
         how.window,
         chosen,
         skip_invalid=how.skip_invalid,
-        distinct=True,
+        distinct_ids=how.distinct_ids,
         what="an estimate with weights",
     )
 
@@ -461,6 +461,31 @@ def compare_reports(
         heading=question_heading(asked),
         notes=notes,
     )
+
+
+def count_samples(
+    collection: PathLike | Collection,
+    first: PathLike,
+    second: PathLike,
+    *,
+    question: str | None = None,
+    other: PathLike | Collection | None = None,
+    different_people: bool = False,
+    counting: Counting | None = None,
+) -> tuple[Question, Sequence[Summary]]:
+    """Return the question and the counts of two samples of different people, `first` before.
+
+    `other` is the collection of the second sample if it differs.
+    """
+    asked, found, _ = _count_files(
+        as_collection(collection),
+        other,
+        (first, second),
+        question,
+        different_people,
+        counting or Counting(),
+    )
+    return asked, list(found.values())
 
 
 def question_heading(asked: Question) -> str:

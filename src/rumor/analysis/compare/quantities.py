@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -147,7 +148,7 @@ class Differences(Sum):
             high = np.where(few, np.maximum(high, most), high)
         return low, high
 
-    @property
+    @cached_property
     def _few(self) -> Mask:
         return np.asarray(np.logical_or.reduce([sample.few for sample in self.samples]))
 

@@ -85,6 +85,8 @@ class Comparison(Tabular):
     method: str = "unbiased"
     heading: str = ""
     notes: tuple[str, ...] = ()
+    weighted: bool = False
+    """Whether people have weights of their own."""
 
     @property
     def difference(self) -> Vector:
@@ -124,6 +126,7 @@ class Comparison(Tabular):
         shortest once `users` have reported in all groups.
         """
         view = View(level, looks=looks, users=users)
+        self.look(view)  # refuses looks at which these intervals do not hold
         outside = each_outside(level, self._size if simultaneous else 1)
         ends = [
             pair.intervals.bounds(self._pair_look(pair, view).quantile(outside / 2))
@@ -133,6 +136,11 @@ class Comparison(Tabular):
 
     @override
     def look(self, view: View) -> OneLook:
+        if view.looks != "one" and self.weighted:
+            raise InputError(
+                'looks must be "one" here: differences of people with weights are valid for one '
+                f'look; got "{view.looks}"'
+            )
         if view.looks != "one" and self.of != "population":
             raise InputError(
                 'looks must be "one" here: intervals for these respondents are valid for one look; '

@@ -25,6 +25,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from scipy.special import softmax
 
 from rumor.core.errors import InputError
 from rumor.core.types import Rows, Vector
@@ -61,7 +62,7 @@ class FittedModel:
     covariance: Vector
     log_likelihood: float
     steps: int
-    model: _Model = field(repr=False)
+    model: LikelihoodModel = field(repr=False)
     scaled: Vector = field(repr=False)
     """The coefficients of scaled columns, value by value."""
 
@@ -92,17 +93,20 @@ class FittedModel:
         """Return the signed root of the loss at 0 of each coefficient, normal if it is 0."""
         if not self.is_profiled:
             return np.asarray(self.coefficients / self.stderr)
-        roots = [self._root(at, 0.0)[0] for at in range(self.scaled.size)]
-        return np.reshape(roots, self.coefficients.T.shape).T
+        roots = (self.coefficients / self.stderr).T.reshape(-1)
+        for at in self.model.profiled:
+            roots[at] = self._root(at, 0.0)[0]
+        return np.asarray(roots.reshape(self.coefficients.T.shape).T)
 
     def profile(self, z: float) -> tuple[Vector, Vector]:
         """Return both ends of the interval of each coefficient, at the normal quantile `z`."""
+        low, high = self.coefficients - z * self.stderr, self.coefficients + z * self.stderr
         if not self.is_profiled:
-            return self.coefficients - z * self.stderr, self.coefficients + z * self.stderr
-        ends = np.array(
-            [[self._end(at, side * z) for side in (-1, 1)] for at in range(self.scaled.size)]
-        )
-        low, high = (ends[:, k].reshape(self.coefficients.T.shape).T for k in (0, 1))
+            return low, high
+        ends = np.array([low.T.reshape(-1), high.T.reshape(-1)])
+        for at in self.model.profiled:
+            ends[:, at] = [self._end(at, side * z) for side in (-1, 1)]
+        low, high = (end.reshape(self.coefficients.T.shape).T for end in ends)
         return low, high
 
     def _end(self, at: int, z: float) -> float:
@@ -146,9 +150,26 @@ class FittedModel:
 
 def fit(columns: Vector, answers: Likelihoods, reference: int = 0) -> FittedModel:
     """Return the most likely coefficients; `columns` contain an intercept if there is to be one."""
-    model = _Model(columns, answers, reference)
+    model = LikelihoodModel(columns, answers, reference)
     scaled, _ = model.climb(np.zeros(columns.shape[1] * model.others.size))
     return model.unscale(scaled)
+
+
+def expect_shares(
+    columns: Vector, coefficients: Vector, reference: int, values: int
+) -> tuple[Vector, Vector]:
+    """Return the probability of each of the `values` for rows, and its derivatives.
+
+    Derivatives are by the `coefficients` value by value, as in a covariance.
+    """
+    others = [v for v in range(values) if v != reference]
+    scores = np.zeros((len(columns), values))
+    scores[:, others] = columns @ coefficients
+    shares = softmax(scores, axis=1)
+    bend = -shares[:, :, None] * shares[:, None, others]
+    bend[:, others, np.arange(len(others))] += shares[:, others]
+    slopes = bend[..., None] * columns[:, None, None]
+    return np.asarray(shares), slopes.reshape(len(columns), values, -1)
 
 
 def _is_definite(matrix: Vector) -> bool:
@@ -157,7 +178,7 @@ def _is_definite(matrix: Vector) -> bool:
     return bool(sizes[0] > _SINGULAR * sizes[-1])
 
 
-class _Model:
+class LikelihoodModel:
     """The likelihood, gradient and information at coefficients of scaled columns."""
 
     def __init__(self, columns: Vector, answers: Likelihoods, reference: int) -> None:
@@ -185,6 +206,11 @@ class _Model:
                 "the columns of a regression must be linearly independent; one of these is a "
                 "combination of the others"
             )
+
+    @property
+    def profiled(self) -> Sequence[int]:
+        """The places of the coefficients whose intervals are by profile."""
+        return range(self.unscaling.shape[0])
 
     def influence(self, scaled: Vector) -> Vector:
         """Return how far each row, counted once more, moves the coefficients of the columns."""
@@ -311,7 +337,7 @@ class _Model:
             expected = (joint / seen[:, None]) @ joint.transpose(0, 2, 1)
             expected -= part[:, :, None] * part[:, None]
             expected = expected[:, self.others][:, :, self.others]
-            total += _sum_matrices(expected, self.x[rows[some]], people[some])
+            total += sum_matrices(expected, self.x[rows[some]], people[some])
         return total
 
     @functools.cached_property
@@ -326,7 +352,7 @@ class _Model:
         return known + self._penalty_information(scaled)
 
     def _sum_over_rows(self, each: Vector) -> Vector:
-        return _sum_matrices(each, self.x, self.people)
+        return sum_matrices(each, self.x, self.people)
 
     def unscale(self, scaled: Vector) -> FittedModel:
         """Return the coefficients of the columns as given, in the order value, column."""
@@ -340,7 +366,7 @@ class _Model:
         )
 
 
-def _sum_matrices(each: Vector, x: Vector, people: Vector) -> Vector:
+def sum_matrices(each: Vector, x: Vector, people: Vector) -> Vector:
     """Return the sum of the rows' matrices over values, as one over values and columns."""
     values, columns = each.shape[1], x.shape[1]
     total = np.zeros((values * values, columns * columns))

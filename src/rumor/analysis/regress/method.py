@@ -5,32 +5,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from scipy.special import fdtrc
 
 from rumor.analysis.compare.method import ReportSelection
 from rumor.analysis.estimate import as_collection
 from rumor.analysis.people import repeated_within
-from rumor.analysis.regress.fit import FittedModel, Likelihoods, fit
-from rumor.analysis.regress.formula import column_names, design, right_side
-from rumor.analysis.regress.result import Regression, TermTest
+from rumor.analysis.regress.formula import as_columns, column_names, design, right_side
+from rumor.analysis.regress.models import MODELS, Task
+from rumor.analysis.regress.outcome import OutcomeFormula, explain_outcome, left_side
+from rumor.analysis.regress.response import Response
+from rumor.analysis.regress.result import Regression
 from rumor.analysis.survey import DesignColumns, read_rows
 from rumor.contract.collection import Question
-from rumor.core.errors import InputError, format_value
-from rumor.core.reports import Reports, as_reports
-from rumor.core.types import Rows, Vector
-from rumor.estimators.groups import chi_squared_tail, two_sided_p_value
-from rumor.estimators.survey import Survey, SurveyDesign, student_p_value, student_quantile
+from rumor.core.errors import InputError
+from rumor.core.reports import as_reports
+from rumor.core.types import Vector
+from rumor.estimators.survey import Survey, SurveyDesign
 from rumor.kinds import KINDS, kind_of
 from rumor.kinds.base import Kind
 from rumor.mechanisms.base import Mechanism
-from rumor.mechanisms.summary import Summary
 
 
 def regress(
@@ -41,8 +39,13 @@ def regress(
     *,
     reference: str | int | None = None,
     design: SurveyDesign | None = None,
+    linear: bool = False,
+    private: str | None = None,
 ) -> Regression:
-    """Regress a private choice on public columns: logistic, or multinomial with three or more.
+    """Regress private answers on public columns.
+
+    A choice has a logistic model, or a multinomial one with three answers or more; ordered labels
+    have proportional odds; numbers, and shares where `linear` asks for them, least squares.
 
     `columns` hold what is publicly known of the people who made the reports, in the same order: a
     mapping from names to arrays, a data frame or an Arrow table. The `formula` is a sum of
@@ -52,9 +55,22 @@ def regress(
     finite, and intervals are by profile. With a `design` people have weights, and errors are those
     of their strata and clusters. Columns that are constant, or follow from others, are left
     out and named.
+
+    With `private` the formula explains a public column by the private answers to a choice, which
+    it calls by this name: "wage ~ member + age".
     """
     kind = kind_of(mechanism)
-    return regress_kind(kind, mechanism, reports, columns, formula, reference, drawn=design)
+    return regress_kind(
+        kind,
+        mechanism,
+        reports,
+        columns,
+        formula,
+        reference,
+        drawn=design,
+        linear=linear,
+        private=private,
+    )
 
 
 def regress_kind(
@@ -67,10 +83,14 @@ def regress_kind(
     heading: str = "",
     notes: tuple[str, ...] = (),
     drawn: SurveyDesign | None = None,
+    linear: bool = False,
+    private: str | None = None,
 ) -> Regression:
-    """Regress a private choice of a known `kind` on public columns."""
+    """Regress private answers of a known `kind` on public columns, or a public column on them."""
+    side = None if private is None else OutcomeFormula.read(formula or "", private)
+    model = _checked_model(kind, mechanism, linear, side is not None)
     mechanism.validate(reports).require()
-    known, rows = _table(columns), as_reports(reports, mechanism.width)
+    known, rows = as_columns(columns), as_reports(reports, mechanism.width)
     for name, column in known.items():
         if len(column) != len(rows):
             raise InputError(
@@ -78,7 +98,8 @@ def regress_kind(
                 f"{name!r} has {len(column):,}"
             )
     asked = " + ".join(known) if formula is None else formula
-    named = {name: known[name] for name in column_names(asked, list(known))} or known
+    wanted = column_names(asked, list(known)) if side is None else side.names(list(known))
+    named = {name: known[name] for name in wanted} or known
     whole = ~np.any([_missing(column) for column in named.values()], axis=0)
     if not whole.any():
         raise InputError(
@@ -87,88 +108,66 @@ def regress_kind(
     survey = None if drawn is None else drawn.resolve(len(rows))
     if survey is not None:
         whole &= survey.kept
-    chances, outputs, channel = kind.report_likelihoods(mechanism, rows[whole])
     # Without missing values, a list of objects may become numbers.
-    said, dropped = design(
-        asked, {name: np.asarray(c[whole].tolist()) for name, c in named.items()}
-    ).independent()
-    values: list[Any] = list(mechanism.labels or range(chances.shape[1]))
-    at = _reference(values, reference)
-    rare = _rare(kind, mechanism, rows[whole], values)
+    public = {name: np.asarray(c[whole].tolist()) for name, c in named.items()}
+    said, dropped = design(asked, public).independent() if side is None else side.design(public)
     people = np.ones(len(rows)) if survey is None else _spread_out(survey)
-    data = _Data(chances, outputs, channel, at, people[whole])
-    full, where = data.fitted(said.matrix)
-    null, _ = data.fitted(np.ones((len(said.matrix), 1)))
-    every = [place for places in said.terms.values() for place in places]
-    sure: _Profiles | _Sandwich = _Profiles(full)
+    task = Task(kind, mechanism, rows[whole], said, people[whole], survey, whole, reference)
+    if side is None:
+        found = MODELS[model](task)
+    else:
+        found = explain_outcome(task, side, public.pop(side.outcome), linear)
+        public[side.private] = np.array([str(value) for value in found.hidden_values])
+    every = [place for places in found.places.values() for place in places]
     told = []
     if survey is not None:
-        moved = np.zeros((len(rows), full.scaled.size))
-        moved[whole] = full.model.influence(full.scaled)[where]
-        sure = _Sandwich(full, survey.covariance(moved[survey.kept]), survey.freedom())
         told += survey.sentences()
         if survey.clustered and survey.clusters < _FEW_CLUSTERS:
             told.append(
                 f"{survey.clusters:,} clusters are few for a regression: below {_FEW_CLUSTERS}, "
                 f"95% intervals may hold 91% to 93%."
             )
-    if values[at] in rare:
-        told.append(f"{values[at]!r} is too rare for a reference: name another (--reference).")
-    if survey is None and not full.is_profiled:
-        told.append(
-            f"{full.scaled.size:,} coefficients are too many for profiles: intervals and p-values "
-            f"are made of standard errors."
-        )
+    columns = dict(zip(said.names, said.matrix.std(axis=0), strict=True))
     return Regression(
-        terms=said.names,
-        values=[value for i, value in enumerate(values) if i != at],
-        reference=values[at],
-        coefficients=full.coefficients,
-        stderr=sure.stderr,
-        roots=sure.roots,
-        p_value=sure.p_value,
-        covariance=sure.covariance,
-        profile=sure.profile,
-        deviations=said.matrix.std(axis=0),
-        log_likelihood=full.log_likelihood,
-        null_log_likelihood=null.log_likelihood,
-        whole_likelihood=channel is not None,
-        overall=sure.test("all columns", every),
-        tests=[sure.test(term, places) for term, places in said.terms.items()],
-        rare=tuple(value for value in rare if value != values[at]),
+        terms=found.terms,
+        values=found.values,
+        reference=found.reference,
+        coefficients=found.coefficients,
+        stderr=found.errors.stderr,
+        roots=found.errors.roots,
+        p_value=found.errors.p_value,
+        covariance=found.errors.covariance,
+        profile=found.errors.profile,
+        response=Response(
+            answers=found.answers,
+            shown=found.shown,
+            is_share=found.is_share,
+            is_bounded=found.is_bounded,
+            expect=found.expect,
+            covariance=found.errors.covariance,
+            design=found.design,
+            columns=public,
+            people=people[whole],
+            freedom=found.freedom,
+            hidden=found.hidden,
+        ),
+        deviations=np.array([columns.get(term, 0.0) for term in found.terms]),
+        is_odds=found.is_odds,
+        meaning=found.meaning,
+        log_likelihood=found.log_likelihood,
+        null_log_likelihood=found.null_log_likelihood,
+        whole_likelihood=found.whole_likelihood,
+        overall=found.errors.test("all columns", every),
+        tests=[found.errors.test(term, places) for term, places in found.places.items()],
+        rare=found.rare,
         reports=int(whole.sum()),
         left_out=int((~whole).sum()),
         epsilon=mechanism.epsilon,
         formula=asked,
         heading=heading,
-        notes=(*notes, *dropped, *told),
-        method="penalised maximum likelihood" if survey is None else "weighted likelihood",
+        notes=(*notes, *dropped, *told, *found.notes),
+        method=found.method,
     )
-
-
-@dataclass(frozen=True, eq=False)
-class _Data:
-    """Likelihoods of reports, and for how many people each counts."""
-
-    chances: Vector
-    outputs: Any
-    channel: Any
-    reference: int
-    people: Vector
-
-    def fitted(self, matrix: Vector) -> tuple[FittedModel, Rows]:
-        """Return the fit by the columns in `matrix`, and each report's row in it.
-
-        Equal rows are added up, not repeated.
-        """
-        if self.outputs is None:
-            answers = Likelihoods(self.chances, self.people)
-            return fit(matrix, answers, self.reference), np.arange(len(matrix))
-        rows = np.column_stack([matrix, self.outputs])
-        _, first, where = np.unique(rows, axis=0, return_index=True, return_inverse=True)
-        counts = np.bincount(where.reshape(-1), self.people).astype(np.float64)
-        answers = Likelihoods(self.chances[first], counts, self.channel)
-        return fit(matrix[first], answers, self.reference), where.reshape(-1)
 
 
 def _spread_out(survey: Survey) -> Vector:
@@ -178,84 +177,23 @@ def _spread_out(survey: Survey) -> Vector:
     return found
 
 
-class _Profiles:
-    """What the likelihood says of coefficients, of people who count alike."""
-
-    def __init__(self, full: FittedModel) -> None:
-        self._full = full
-        self.covariance, self.stderr = full.covariance, full.stderr
-        self.roots, self.profile = full.signed_roots(), full.profile
-        self.p_value = two_sided_p_value(self.roots.reshape(-1)).reshape(self.roots.shape)
-
-    def test(self, name: str, places: Sequence[int]) -> TermTest:
-        """Test the columns at `places` by what the model loses without them."""
-        statistic = self._full.loss_without(places)
-        freedom = len(places) * self._full.coefficients.shape[1]
-        return TermTest(name, statistic, freedom, chi_squared_tail(statistic, freedom))
-
-
-class _Sandwich:
-    """What a survey design says of coefficients (Binder, International Statistical Review 51)."""
-
-    def __init__(self, full: FittedModel, covariance: Vector, freedom: float) -> None:
-        self._coefficients, self._freedom = full.coefficients, freedom
-        self.covariance = covariance
-        self.stderr = np.sqrt(np.diag(covariance)).reshape(full.coefficients.T.shape).T
-        self.roots = full.coefficients / self.stderr
-        normal = two_sided_p_value(self.roots.reshape(-1)).reshape(self.roots.shape)
-        self.p_value = student_p_value(normal, freedom)
-
-    def profile(self, z: float) -> tuple[Vector, Vector]:
-        """Return both ends of the interval of each coefficient, by Student's distribution."""
-        reach = student_quantile(z, self._freedom) * self.stderr
-        return self._coefficients - reach, self._coefficients + reach
-
-    def test(self, name: str, places: Sequence[int]) -> TermTest:
-        """Test the columns at `places` by Wald's statistic and its F distribution."""
-        some = np.zeros(self._coefficients.shape, dtype=np.bool_)
-        some[list(places)] = True
-        rows = np.flatnonzero(some.T.reshape(-1))
-        away = self._coefficients.T.reshape(-1)[rows]
-        statistic = float(
-            away @ np.linalg.pinv(self.covariance[np.ix_(rows, rows)], hermitian=True) @ away
-        )
-        tail = float(fdtrc(rows.size, self._freedom, statistic / rows.size))
-        return TermTest(name, statistic, rows.size, tail)
-
-
 _FEW_CLUSTERS = 40
-_RARE = 2.0  # standard errors within which of 0 an answer's share lies
 
 
-def _rare(kind: Kind[Any], mechanism: Mechanism, reports: Reports, values: list[Any]) -> list[Any]:
-    """Return the values of which reports do not show that anybody holds them."""
-    summary = Summary.empty(mechanism).update(reports)
-    shares = kind.measures(mechanism, summary, "population", {}).sample
-    few = shares.mean < _RARE * shares.stderr
-    return [value for value, is_rare in zip(values, few, strict=True) if is_rare]
-
-
-def _reference(values: list[object], asked: str | int | None) -> int:
-    if asked is None:
-        return 0
-    for place, value in enumerate(values):
-        if value == asked or str(value) == str(asked):
-            return place
-    raise InputError(f"the reference must be one of the answers; got {format_value(asked)}")
-
-
-def _table(columns: Any) -> dict[str, Any]:
-    """Return columns by name, as arrays."""
-    if hasattr(columns, "column_names"):  # Arrow
-        columns = {name: columns[name].to_pylist() for name in columns.column_names}
-    if not isinstance(columns, Mapping) and not hasattr(columns, "keys"):
+def _checked_model(kind: Kind[Any], mechanism: Mechanism, linear: bool, explains: bool) -> str:
+    """Return the name of the model of this `kind` of answers, or of what it `explains`."""
+    models = kind.regression_models(mechanism)
+    if explains and "odds" not in models:
         raise InputError(
-            f"columns must be a table or a mapping from names; got {format_value(columns)}"
+            f"private answers that explain a public column are those to a choice; got kind "
+            f"{kind.name!r}"
         )
-    found: dict[str, Any] = {str(name): np.asarray(columns[name]) for name in columns}
-    if not found:
-        raise InputError("a regression needs a public column at least; got none")
-    return found
+    if not models:
+        raise InputError(
+            f"a regression explains a choice, a set, a number or ordered answers by public "
+            f"columns; got kind {kind.name!r}"
+        )
+    return "linear" if linear else models[0]
 
 
 def _missing(column: Any) -> Any:
@@ -271,15 +209,19 @@ def regress_reports(
     formula: str,
     reference: str | None = None,
     drawn: DesignColumns | None = None,
+    linear: bool = False,
 ) -> Regression:
     """Regress a question's answer on public columns of a reports file or folder.
 
     The reports are read here, whichever engine counts, each report once.
     """
     right_side(formula)
+    outcome = left_side(formula)
 
     def chosen(public: Sequence[str]) -> list[str]:
         names = column_names(formula, public)
+        if outcome in public and outcome not in names:
+            names.append(outcome)
         if not names:
             raise InputError(
                 f"a formula names public columns of the reports ({', '.join(public) or 'none'}); "
@@ -295,11 +237,13 @@ def regress_reports(
         how.window,
         chosen,
         skip_invalid=how.skip_invalid,
+        distinct_ids=how.distinct_ids,
         what="a regression",
     )
     asked = rows.question
     public = [name for name in rows.columns.column_names if name != "day"]
-    names = column_names(formula, public)
+    private = asked.id if outcome in public and outcome != asked.id else None
+    names = column_names(formula, public) if private is None else public
     columns = pa.table({name: _numbers(rows.columns.column(name)) for name in names})
     return regress_kind(
         KINDS[asked.kind],
@@ -308,14 +252,16 @@ def regress_reports(
         columns,
         formula,
         reference,
-        heading=_heading(asked, formula),
+        heading=_heading(asked, formula, None if private is None else outcome),
         notes=tuple(repeated_within(asked, stored.different_people)),
         drawn=None if drawn is None else drawn.design(rows.columns),
+        linear=linear,
+        private=private,
     )
 
 
-def _heading(asked: Question, formula: str) -> str:
-    told = f"{asked.id} ~ {right_side(formula).strip()}"
+def _heading(asked: Question, formula: str, outcome: str | None) -> str:
+    told = f"{outcome or asked.id} ~ {right_side(formula).strip()}"
     return f"{asked.id}: {asked.text}\n{told}" if asked.text else told
 
 

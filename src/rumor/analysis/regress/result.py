@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from rumor.analysis.compare.result import format_p_value
+from rumor.analysis.regress.formula import as_columns
+from rumor.analysis.regress.predictions import MarginalEffects, Predictions
+from rumor.analysis.regress.response import Response
 from rumor.core.exact import CONFIDENCE
 from rumor.core.plain_text import aligned, digits_for, one_line, percent, wrapped
 from rumor.core.types import Vector
@@ -37,7 +40,7 @@ class TermTest:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Regression(Tabular):
-    """Log-odds of every value against the reference, by columns.
+    """Coefficients of columns: log-odds of answers, or changes of their mean.
 
     `coefficients`, `stderr` and `p_value` have a row for each of `terms` and a column for each of
     `values`; `covariance` is of all of them, value by value. `tests` leave out one term each.
@@ -45,7 +48,8 @@ class Regression(Tabular):
 
     terms: Sequence[str]
     values: Sequence[str] | Sequence[int]
-    reference: str | int
+    reference: str | int | None
+    """The answer that log-odds are against, of a choice."""
     coefficients: Vector = field(repr=False)
     stderr: Vector = field(repr=False)
     roots: Vector = field(repr=False)
@@ -54,10 +58,17 @@ class Regression(Tabular):
     covariance: Vector = field(repr=False)
     profile: Callable[[float], Bounds] = field(repr=False)
     """Returns both ends of all intervals, for a two-sided normal quantile."""
+    response: Response = field(repr=False)
+    """The expected answers, as a function of the columns."""
     deviations: Vector = field(repr=False)
     """The standard deviation of each column."""
-    log_likelihood: float
-    null_log_likelihood: float
+    is_odds: bool
+    """Whether coefficients are log-odds."""
+    meaning: str
+    """The meaning of a coefficient, in words."""
+    log_likelihood: float | None
+    """The log-likelihood; least squares have none."""
+    null_log_likelihood: float | None
     """The log-likelihood of the model with an intercept alone."""
     whole_likelihood: bool
     """Whether likelihoods are those of the reports, or lack a factor that no column changes."""
@@ -79,6 +90,35 @@ class Regression(Tabular):
             self._known[level] = self.profile(critical_value(level, 1))
         return self._known[level]
 
+    def predict(self, columns: Any) -> Predictions:
+        """Return the probability of each answer for people with these public `columns`.
+
+        They are a mapping from names to arrays, a data frame, an Arrow table or a table's path.
+        """
+        known = as_columns(columns, list(self.response.columns))
+        return Predictions(
+            response=self.response,
+            known={name: known[name] for name in self.response.columns if name in known},
+            expected=self.response.at(known),
+            **self._shared(),
+        )
+
+    def margins(self) -> MarginalEffects:
+        """Return the average marginal effects: the mean change of probabilities with a column."""
+        return MarginalEffects(
+            response=self.response, effects=self.response.effects(), **self._shared()
+        )
+
+    def _shared(self) -> dict[str, Any]:
+        return {
+            "reports": self.reports,
+            "epsilon": self.epsilon,
+            "method": self.method,
+            "formula": self.formula,
+            "heading": self.heading,
+            "notes": self.notes,
+        }
+
     @override
     def row_indices(self, view: View) -> list[int]:
         return list(range(self.coefficients.size))[: view.rows]
@@ -92,7 +132,7 @@ class Regression(Tabular):
             return np.asarray(matrix.T.reshape(-1)[places])
 
         with np.errstate(over="ignore"):
-            ratio = np.exp(self.coefficients)
+            ratio = {"odds_ratio": column(np.exp(self.coefficients))} if self.is_odds else {}
         return {
             "value": [self.values[i // each] for i in rows],
             "term": [self.terms[i % each] for i in rows],
@@ -102,7 +142,7 @@ class Regression(Tabular):
             "p_value": column(self.p_value),
             "low": column(low),
             "high": column(high),
-            "odds_ratio": column(ratio),
+            **ratio,
         }
 
     @override
@@ -137,7 +177,8 @@ class Regression(Tabular):
             head = (one_line(value), "coefficient", "std. error", "z", "p-value")
             rows = [self._row(columns, start + i) for i in range(len(self.terms))]
             interval = f"{percent(seen.level)} interval"
-            blocks.append(aligned((*head, interval, "odds ratio"), rows))
+            ratio = ("odds ratio",) if self.is_odds else ()
+            blocks.append(aligned((*head, interval, *ratio), rows))
         tested = [
             (t.term, f"{t.statistic:.2f}", f"{t.freedom}", format_p_value(t.p_value))
             for t in (*self.tests, self.overall)
@@ -164,7 +205,7 @@ class Regression(Tabular):
             f"{columns['z'][k]:.2f}",
             format_p_value(float(columns["p_value"][k])),  # type: ignore[arg-type]
             f"{low:.{digits}f} to {high:.{digits}f}",
-            f"{ratio:.3g}",
+            *([f"{ratio:.3g}"] if self.is_odds else []),
         )
 
     @property
@@ -173,11 +214,15 @@ class Regression(Tabular):
         return self.rare if len(self.rare) < len(self.values) else ()
 
     def _lines(self, view: View) -> list[str]:
-        rest = "" if self.whole_likelihood else " (but for a factor that no column changes)"
+        likely = ""
+        if self.log_likelihood is not None:
+            rest = "" if self.whole_likelihood else " (but for a factor that no column changes)"
+            likely = (
+                f"; log-likelihood {self.log_likelihood:.3f}, of the intercept alone "
+                f"{self.null_log_likelihood:.3f}{rest}"
+            )
         lines = [
-            f"log-odds of the true answers against {one_line(self.reference)!r}; log-likelihood "
-            f"{self.log_likelihood:.3f}, of the intercept alone "
-            f"{self.null_log_likelihood:.3f}{rest}",
+            f"{self.meaning}{likely}",
             f"{self.reports:,} reports, epsilon {self.epsilon:.4g} per report; p-values and "
             f"intervals {VALID_FOR[view.looks]}",
             self.coverage_sentence(view),

@@ -142,7 +142,7 @@ class Watch(Tabular):
             f"stretches of {self.horizon:,} {self.every}s, however often you look."
         )
 
-    def summary(self) -> dict[str, object]:
+    def changes_as_dict(self) -> dict[str, object]:
         """Return the finding and the promise as plain data, with a row for each change."""
         rows = [change.index for change in self.changes]
         columns = self.cells(rows, View(order="given"))

@@ -1,4 +1,4 @@
-"""P(report | value) for every report of a choice, as a regression needs it."""
+"""Regression of a choice: P(report | value) for every report."""
 
 from __future__ import annotations
 
@@ -12,6 +12,11 @@ from rumor.mechanisms.oracle import FrequencyOracle
 # The largest number of channel cells that are written out; every output is then listed.
 _LISTED = 4096
 _MAX_CELLS = 1 << 26
+
+
+def models(oracle: FrequencyOracle) -> tuple[str, ...]:
+    """Return the models of a regression: odds of the answers, and least squares of shares."""
+    return "odds", "linear"
 
 
 def report_likelihoods(

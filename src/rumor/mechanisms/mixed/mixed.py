@@ -192,6 +192,11 @@ class Mixed(EncodedAnswers):
         """
         return FreshAnswers(self, self.parts.to_json())
 
+    @property
+    @override
+    def labels_in_contract(self) -> Json:
+        return self.parts.to_json()
+
     # Answers
 
     @property

@@ -94,6 +94,12 @@ class Parts:
         own: Sequence[Sequence[object]] = self.labels or [range(size) for size in self.sizes]
         return list(itertools.product(*own))
 
+    def edge_values(self) -> list[object]:
+        """Return answers at the ends and in between, each part by its name."""
+        cells = self.inputs()
+        places = sorted({0, 1, len(cells) // 3, len(cells) - 1})
+        return [dict(zip(self.keys, cells[place], strict=True)) for place in places]
+
     def code(self, value: object) -> int:
         """Return the cell of one person's answer: an object of its
         parts, or a list in their order.

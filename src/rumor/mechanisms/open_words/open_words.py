@@ -44,6 +44,7 @@ from rumor.core.types import Codes, Tally, Vector
 from rumor.core.typing import override
 from rumor.mechanisms.base import Mechanism
 from rumor.mechanisms.blanket import Blanket, support_blanket
+from rumor.mechanisms.edge_values import WORDS
 from rumor.mechanisms.open_words.code import PrefixCode
 from rumor.mechanisms.open_words.prefix_hashes import PrefixHashes
 from rumor.mechanisms.permanent import PermanentAnswers
@@ -179,6 +180,10 @@ class OpenWords(CountedIntegers, PermanentAnswers):
     def inputs(self) -> Sequence[object]:
         """Return some words, among them some that the codes of the examples cannot write."""
         return [f"word {i}" for i in range(18)] + ["", "a", "ab", "word", "\u00e9", "\u691c\u7d22"]
+
+    @override
+    def edge_values(self) -> Sequence[object]:
+        return WORDS
 
     # Privacy
 

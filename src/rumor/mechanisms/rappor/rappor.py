@@ -48,6 +48,7 @@ from rumor.mechanisms.auditing import Audit
 from rumor.mechanisms.base import Mechanism
 from rumor.mechanisms.bits import BitShape
 from rumor.mechanisms.blanket import Blanket, bits_blanket
+from rumor.mechanisms.edge_values import WORDS
 from rumor.mechanisms.permanent import PermanentBits
 from rumor.mechanisms.poisoning import PoisoningTarget
 from rumor.mechanisms.rappor.bloom import BloomFilter
@@ -220,6 +221,10 @@ class Rappor(PermanentBits):
     def inputs(self) -> Sequence[object]:
         """Return some words, enough that filters differ as much as they can."""
         return [f"word {i}" for i in range(24)]
+
+    @override
+    def edge_values(self) -> Sequence[object]:
+        return WORDS
 
     def __repr__(self) -> str:
         f, p, q = self.noise.f, self.noise.p, self.noise.q

@@ -26,6 +26,7 @@ from rumor.core.errors import AnswerError, InputError, format_value
 from rumor.core.number_range import NumberGrid, as_number_column, parse_number
 from rumor.core.types import Codes, Vector
 from rumor.core.typing import override
+from rumor.mechanisms.edge_values import BEYOND, edge_items, edge_points
 
 MIN_POSITIONS, MAX_POSITIONS = 2, 4096
 # The most positions that laws enumerate one by one; of more, they take a spread.
@@ -64,6 +65,10 @@ class Scale(abc.ABC):
     @abc.abstractmethod
     def inputs(self) -> Sequence[object]:
         """Return an answer for each position, or for a spread of positions if there are many."""
+
+    @abc.abstractmethod
+    def edge_values(self) -> Sequence[object]:
+        """Return answers at the ends and in between."""
 
     @abc.abstractmethod
     def names(self) -> Sequence[str]:
@@ -155,6 +160,10 @@ class Steps(Scale):
         return range(self.domain) if self.labels is None else self.labels
 
     @override
+    def edge_values(self) -> Sequence[object]:
+        return edge_items(self.domain, self.labels, (0, 1, self.domain - 1))
+
+    @override
     def labelled(self, labels: tuple[str, ...]) -> Steps:
         return Steps(self.domain, labels)
 
@@ -217,6 +226,10 @@ class Bins(Scale):
         few = min(self.domain, _FEW if self.domain <= _FEW else 8)
         last = self.domain - 1
         return [float(self.at(last * i // (few - 1) + 0.5)) for i in range(few)]
+
+    @override
+    def edge_values(self) -> Sequence[object]:
+        return [*edge_points(float(self.at(0)), float(self.at(self.domain))), *BEYOND]
 
     @override
     def names(self) -> Sequence[str]:

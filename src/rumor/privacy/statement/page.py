@@ -58,26 +58,42 @@ def page(statement: Statement, style: str) -> str:
 _SHEET = """
 .sheet { padding: 0 0 2rem; } .sheet + .sheet { break-before: page; }
 .sheet blockquote { font-size: 1.3rem; margin: 1rem 0; }
-.sheet p { font-size: 1.05rem; max-width: 40rem; }
-@media print { .sheet p { font-size: 12pt; } .sheet blockquote { font-size: 16pt; } }
+.spoken p { font-size: 1.05rem; max-width: 40rem; }
+@media print { .spoken p { font-size: 12pt; } .sheet blockquote { font-size: 16pt; } }
 """
 
 
 def sheet_page(sheets: Sequence[Sheet], style: str) -> str:
     """Return interviewers' sheets as HTML, a printed page for each."""
     body = "".join(
-        f'<section class="sheet" lang="{each.language}"><h1>{escape(each.title)}</h1>'
+        f'<section class="sheet spoken" lang="{each.language}"><h1>{escape(each.title)}</h1>'
         f"<blockquote>{escape(each.question)}</blockquote>"
         + "".join(_section(section) for section in each.sections)
         + "</section>\n"
         for each in sheets
     )
+    return _sheets(sheets[0].language, sheets[0].title, body, style)
+
+
+def assessment_page(assessments: Sequence[Statement], style: str) -> str:
+    """Return assessments as HTML, each from a printed page of its own."""
+    body = "".join(
+        f'<section class="sheet" lang="{each.language}"><h1>{escape(each.title)}</h1>'
+        f'<p class="soft">{escape(each.lead)}</p>'
+        + "".join(_section(section) for section in each.sections)
+        + "</section>\n"
+        for each in assessments
+    )
+    return _sheets(assessments[0].language, assessments[0].title, body, style)
+
+
+def _sheets(language: str, title: str, body: str, style: str) -> str:
     return f"""<!doctype html>
-<html lang="{sheets[0].language}">
+<html lang="{language}">
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="{POLICY}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{escape(sheets[0].title)}</title>
+<title>{escape(title)}</title>
 <style>{style}{_STYLE}{_SHEET}</style>
 <body><main>
 {body}</main></body>

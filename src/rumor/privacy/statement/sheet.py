@@ -59,7 +59,9 @@ def sheets(collection: Collection, languages: Sequence[str] | None = None) -> tu
 
 def _sheet(collection: Collection, question: Question, design: PaperDesign, language: str) -> Sheet:
     said = sheet_words()[language]
-    word, other = design.words
+    typed, other_typed = design.words
+    # A design's own words have a name in each language; a table has them in English.
+    word, other = (said.get(one, one) if design.has_own_words else one for one in design.words)
     first, second = design.labels or ("0", "1")
     named = {"first": first, "second": second, "word": word, "other": other}
     steps = said[_instruction(design)].format(**named, **_numbers(design, word, other))
@@ -69,16 +71,20 @@ def _sheet(collection: Collection, question: Question, design: PaperDesign, lang
         )
     ]
     if design.proved is not None:
-        why = [said["warning"].format(proved=design.proved)]
+        why = [said["warning"].format(proved=word if design.proved == typed else other)]
     elif design.design in _ANOTHER_QUESTION:
         why.append(said["unknown"])
+    record = said["record"].format(**named)
+    if word != typed:
+        table = said["table"].format(typed=typed, other_typed=other_typed, **named)
+        record += table
     return Sheet(
         language,
         said["title"].format(name=collection.name),
         question.text or question.id,
         (
             Section(said["do"], (steps, said["aside"])),
-            Section(said["write"], (said["record"].format(**named),)),
+            Section(said["write"], (record,)),
             Section(said["why"], tuple(why)),
         ),
     )

@@ -115,7 +115,9 @@ class Statement:
     title: str
     lead: str
     sections: tuple[Section, ...]
-    consents: tuple[Consent, ...]
+    consents: tuple[Consent, ...] = ()
+    language: str = "en"
+    """The language of everything but the consents."""
 
     def to_text(self) -> str:
         """Return the statement as plain text."""
