@@ -9,7 +9,7 @@ BENCH_STAMP := .venv-bench/.installed
 DBT_STAMP := .venv-dbt/.installed
 PIP := -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help install demo test bench docs pages screenshots papers format check wheel clean soak mutants planted device npm referee release-check
+.PHONY: help install demo test bench docs pages screenshots papers format check wheel clean soak mutants planted device npm referee least release-check
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 15
@@ -127,8 +127,11 @@ check: $(STAMP) ## format, lint and types, changing nothing
 wheel: $(STAMP) ## build the wheel and the source archive into dist/
 	@PIP_CONSTRAINT=constraints.txt $(BIN)/python -m build --outdir dist .
 
-release-check: $(STAMP) ## build everything a release has, twice, compare, install it small and whole, print sizes and times
+least: $(STAMP) ## run the fast tests with the lowest versions of packages that are allowed
+	@$(BIN)/python -m deploy.least_versions $(ARGS)
+
+release-check: $(DOCS_STAMP) ## build everything twice, compare, install it small and whole under every Python, print one page
 	@$(BIN)/python -m deploy.release_check $(ARGS)
 
 clean: ## remove everything that make made
-	@rm -rf .venv .venv-bench .venv-dbt site dist build papers-results .pytest_cache .mypy_cache .ruff_cache
+	@rm -rf .venv .venv-bench .venv-dbt .venv-least site dist build papers-results .pytest_cache .mypy_cache .ruff_cache

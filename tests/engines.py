@@ -1,7 +1,8 @@
 """Engines that run the client for apps, each on a host that Python plays.
 
-Node with nothing but the language, QuickJS in this process, and the shell of JavaScriptCore. The
-scripts ask Python for everything that they need of a host (tests/js/device/guest.js).
+Node with nothing but the language, QuickJS in this process, the shell of JavaScriptCore, and Deno
+where it is found (`npm install deno`; DENO_HOME may name its folder). The scripts ask Python for
+everything that they need of a host (tests/js/device/guest.js).
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 from tests.javascript import SCRIPTS
-from tests.needs import leave_out, needs
+from tests.needs import found, leave_out, needs
 
 ROOT = Path(__file__).parent.parent
 SOURCES = ROOT / "src" / "rumor" / "client" / "device"
 PACKAGES = ROOT / "build" / "device"
-ENGINES = ("node", "quickjs", "jsc")
+ENGINES = ("node", "quickjs", "jsc", *(("deno",) if found("deno") else ()))
 MEMORY = 16_000_000
 """Bytes that QuickJS may have for the client and all that a test does with it."""
 
@@ -158,6 +159,9 @@ def running(name: str, scripts: Sequence[Path], ask: Callable[[str], str]) -> It
     engine: Engine
     if name == "quickjs":
         engine = QuickJs(scripts, ask)
+    elif name == "deno":
+        script = str(SCRIPTS / "device" / "node.mjs")
+        engine = Talking([str(needs("deno")), "run", "--allow-read", script, *files], ask)
     elif name == "jsc":
         engine = Talking([str(needs("jsc")), *files, str(SCRIPTS / "device" / "jsc.js")], ask)
     else:

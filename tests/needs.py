@@ -26,6 +26,7 @@ _PROGRAMS: Mapping[str, tuple[Sequence[str], str]] = {
     "dbt": (("dbt",), "tests/analysis/dbt-requirements.txt, in an environment of its own"),
     "cc": (("cc", "gcc"), "Debian package gcc"),
     "jsc": (("jsc",), "Debian package libjavascriptcoregtk-4.0-bin"),
+    "deno": (("deno",), "npm package deno"),
     "c++": (("c++", "g++"), "Debian package g++"),
 }
 
@@ -36,15 +37,23 @@ def needs(name: str) -> Path:
     JAVA_HOME, NODE_HOME, DBT_HOME or the like, where set, is looked in first, as these programs'
     own tools do.
     """
-    commands, source = _PROGRAMS[name]
+    path = found(name)
+    if path is not None:
+        return path
+    source = _PROGRAMS[name][1]
+    return leave_out(f"{name} is needed for these tests and was not found ({source})")
+
+
+def found(name: str) -> Path | None:
+    """The path of a program, or None where it is missing."""
     home = os.environ.get(f"{name.upper()}_HOME")
     places = [str(Path(home) / "bin"), home] if home else []
     for place in [*places, None]:
-        for command in commands:
-            found = shutil.which(command, path=place)
-            if found is not None:
-                return Path(found)
-    return leave_out(f"{name} is needed for these tests and was not found ({source})")
+        for command in _PROGRAMS[name][0]:
+            path = shutil.which(command, path=place)
+            if path is not None:
+                return Path(path)
+    return None
 
 
 def leave_out(sentence: str) -> NoReturn:

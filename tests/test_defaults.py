@@ -1,7 +1,7 @@
 """What is taken where nothing is said: every default of what is public, in one table.
 
-A default is a promise to whoever leaves it out. The first table is compared with the signatures
-of the sources; the second calls without the defaults, and with those of the first table.
+A default is a promise to whoever leaves it out. The table of defaults.toml is compared with the
+signatures of the sources; another calls without the defaults, and with those of the first one.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ import ast
 import importlib
 import inspect
 import pkgutil
+import tomllib
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -34,7 +36,11 @@ from rumor.privacy.sentences import caution
 from tests.flow import home_pages
 from tests.mechanisms.test_limits import CODE, NEEDED
 
-FOLDERS = ("core", "mechanisms", "contract", "privacy")
+FOLDERS = (
+    *("core", "mechanisms", "estimators", "results", "kinds"),
+    *("contract", "privacy", "client", "analysis", "collector"),
+)
+LONGEST = 200  # a default that takes more to say is said by its type
 
 
 def callables(folder: str) -> Iterator[tuple[str, Callable[..., object]]]:
@@ -61,138 +67,33 @@ def callables(folder: str) -> Iterator[tuple[str, Callable[..., object]]]:
 def said(value: object) -> str:
     """Return a default as the table has it: its text, without an address."""
     text = repr(value)
+    if len(text) > LONGEST:
+        return type(value).__qualname__
     return getattr(value, "__qualname__", text) if " at 0x" in text else text
 
 
-def defaults() -> dict[str, str]:
-    """Return the defaults of everything public that are not None."""
+def defaults(folder: str) -> dict[str, str]:
+    """Return the defaults of everything public in `folder` that are not None."""
     found = {}
-    for folder in FOLDERS:
-        for name, one in callables(folder):
-            parameters = inspect.signature(one).parameters.values()
-            told = [
-                f"{p.name}={said(p.default)}"
-                for p in parameters
-                if p.default is not p.empty and p.default is not None
-            ]
-            if told:
-                found[name] = ", ".join(told)
+    for name, one in callables(folder):
+        parameters = inspect.signature(one).parameters.values()
+        told = [
+            f"{p.name}={said(p.default)}"
+            for p in parameters
+            if p.default is not p.empty and p.default is not None
+        ]
+        if told:
+            found[name] = ", ".join(told)
     return found
 
 
-DEFAULTS = {
-    "Alias": "options=<factory>",
-    "old_name": "stacklevel=3",
-    "unknown_mechanism": "auto=True",
-    "BitPerValue.outputs": "public=b''",
-    "BlockReports.outputs": "public=b''",
-    "CappedMechanism": "low=-1.0, high=1.0, outside='refuse', over_cap='refuse', steps=32768",
-    "Certificate": "warnings=()",
-    "Collection": "admission='open', revision=1",
-    "Draft": "note='', groups=<factory>",
-    "FrequencyOracle.variance": "of='population'",
-    "HadamardResponse.variance": "of='population'",
-    "Harmony.variance": "reports=1",
-    "IntegerReports.outputs": "public=b''",
-    "ItemCounts": "most=1.0",
-    "Kept.rule": "verb='were'",
-    "KeySet.outputs": "public=b''",
-    "KeyValueBlock": "low=-1.0, high=1.0, outside='refuse', steps=32768",
-    "LocalHashing.outputs": "public=b''",
-    "MeanMechanism": "low=-1.0, high=1.0, outside='refuse', steps=1048576",
-    "MeanMechanism.variance": "reports=1",
-    "Mechanism.outputs": "public=b''",
-    "MissingAnswerRule": "rule='error', affected_rows=0, _dropped=<factory>",
-    "MissingAnswerRule.apply": "blank=True",
-    "Mixed.outputs": "public=b''",
-    "OpenWords": "cohorts=256",
-    "Piecewise.variance": "reports=1",
-    "PrivKV": "low=-1.0, high=1.0, outside='refuse', split='nominal', steps=32768",
-    "PrivKVM": "rounds=3, low=-1.0, high=1.0, outside='refuse', steps=32768",
-    "DayColumn": "zone='UTC'",
-    "draft_questions": "only=(), users=10000",
-    "People": "before=<factory>, made=<factory>, barred=<factory>",
-    "PaperDesign.variance": "of='population'",
-    "PartsFolder": "run=<factory>, stage='writing', is_charged=False",
-    "PersonLedger.charge": "again=False",
-    "PersonRule": "each='first', cap=1",
-    "TableQuestion.of": "groups=mappingproxy({}), keep=(), randomised=False",
-    "PersonTable": "mark='|', missing_rule=<factory>, _starts=<factory>, is_selected=<factory>, "
-    "_origins=<factory>",
-    "PersonTable.answered_batches": "answers=1, blank=True",
-    "Question": "memo='value'",
-    "Summary": "some_ids=()",
-    "PoisoningTarget": "share=True, bounded=True",
-    "Rappor.basic": "f=0.5, p=0.5, q=0.75",
-    "Rappor.expected_loss": "reports=1",
-    "Rappor.full": "f=0.5, p=0.5, q=0.75",
-    "Rappor.outputs": "public=b''",
-    "Rappor.pair_epsilon": "reports=1",
-    "Section": "paragraphs=(), facts=()",
-    "SetBlock": "counted='options'",
-    "SetMechanism.variance": "of='population'",
-    "SetSelect": "least=1, over_cap='refuse', counted='options'",
-    "SetSelect.outputs": "public=b''",
-    "ShuffleAccount": "of='question'",
-    "FilteredTable": ("mark='|', missing_rule=<factory>, _starts=<factory>, is_selected=<factory>"),
-    "SubsetSelection.outputs": "public=b''",
-    "AnswerTable": "mark='|', missing_rule=<factory>, _starts=<factory>",
-    "AnswerTable.answered_batches": "answers=1, blank=True",
-    "AnswerTable.of": "mark='|', missing='error'",
-    "AnswerTable.open": "mark='|', missing='error'",
-    "AnswerTable.locate_errors": "before=0",
-    "Validity.require": "what='reports'",
-    "Wave": "round_to=()",
-    "Window.variance": "reports=1",
-    "Written": "broken=False",
-    "account": "days=365, changes=0",
-    "aligned": "left=(0,)",
-    "attack": "words=100, people=1000, "
-    "reports=(1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000), seed=1",
-    "audit_over_time": "people=4000",
-    "audit_samples": "samples=1000000",
-    "blind_sign": "below=randbelow",
-    "caution": "what='a report'",
-    "certify": "samples=1000000",
-    "changing_loss": "changes=0",
-    "checked_choice": "of=''",
-    "checked_method": "where=''",
-    "coin_ends": "ends=success_ends",
-    "choose_mean": "low=-1.0, high=1.0, outside='refuse', steps=1048576",
-    "co_support": "watched=10",
-    "distribution": "public=b'', max_leaves=20000",
-    "exact_keys": "unless_usual=mappingproxy({})",
-    "exact_text": "empty=False",
-    "external_sampler": "seconds=600",
-    "bound_poisoning": "share=0.01",
-    "fake_count": "share=0.01",
-    "finalize": "salt_bytes=48",
-    "levels_for": "step=7, fits=()",
-    "loops": "floats=False",
-    "lower_bound": "confidence=0.99",
-    "missing_extra_message": "what='this'",
-    "new_invitation": "bound=False",
-    "new_key": "bits=2048",
-    "parse_number": "what='an answer'",
-    "open_words": "cohorts=256, fits=()",
-    "privatize": "columns=mappingproxy({}), groups=mappingproxy({}), keep=(), missing='error', "
-    "mark='|', replace=False, resume=False, randomised=False",
-    "privatize_questions": "columns=mappingproxy({}), groups=mappingproxy({}), keep=(), "
-    "randomised=False",
-    "privatize_table": "groups=mappingproxy({}), keep=(), randomised=False",
-    "question_loss": "values=1",
-    "scale_from_contract": "range=()",
-    "format_value": "limit=60",
-    "support_blanket": "both=Fraction(0, 1)",
-    "verify": "salt_bytes=48",
-    "held_alone": "patience_s=0.0",
-    "whole_file": "mode=420",
-    "write_whole": "mode=420",
-}
+# By folder: what is called, and its defaults.
+DEFAULTS = tomllib.loads(Path(__file__).with_name("defaults.toml").read_text(encoding="utf-8"))
 
 
-def test_the_defaults_are_those_of_the_table() -> None:
-    assert defaults() == DEFAULTS
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_the_defaults_are_those_of_the_table(folder: str) -> None:
+    assert defaults(folder) == DEFAULTS[folder]
 
 
 RAPPOR = rumor.Rappor.full(key=b"k", bits=8, cohorts=2)
@@ -283,7 +184,8 @@ CALLS: list[tuple[str, str, Callable[..., object]]] = [
 def test_what_is_left_out_is_as_if_it_were_said(
     name: str, of: str, call: Callable[..., Any]
 ) -> None:
-    table = ast.parse(f"f({DEFAULTS[name]})", mode="eval").body
+    said_so = next(told[name] for told in DEFAULTS.values() if name in told)
+    table = ast.parse(f"f({said_so})", mode="eval").body
     assert isinstance(table, ast.Call)
     told = {str(one.arg): ast.literal_eval(one.value) for one in table.keywords}
     np.testing.assert_equal(call(), call(**told))

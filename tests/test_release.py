@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import sys
 import tomllib
+import zipfile
 from pathlib import Path
 
 import pytest
 
-from deploy import make_requirements, release_check
+from deploy import installs, least_versions, make_requirements, release_check, versions
 from hatch_build import BASE, pins, sbom
 
 ROOT = Path(__file__).parent.parent
@@ -22,6 +25,65 @@ def text_of(name: str) -> str:
 def test_the_files_of_a_release_agree(tmp_path: Path) -> None:
     assert release_check.release_files(tmp_path).startswith("version ")
     assert release_check.container_requirements(tmp_path).endswith(" hashes")
+
+
+@pytest.fixture
+def copies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of all files that say the version."""
+    for name in {"CHANGELOG.md", "src/rumor/__init__.py", *(f[0] for f in versions.FOLLOWERS)}:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    monkeypatch.setattr(versions, "ROOT", tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("follower", [each[0] for each in versions.FOLLOWERS])
+def test_another_version_in_one_file_is_noticed_and_written_anew(
+    copies: Path, follower: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    versions.check()
+    path = copies / follower
+    right = path.read_text(encoding="utf-8")
+    with monkeypatch.context() as later:
+        later.setattr(versions, "version", lambda: "7.5.3rc12")
+        versions.main()
+    assert path.read_text(encoding="utf-8") != right
+    assert "7.5" in path.read_text(encoding="utf-8")
+    for name in {each[0] for each in versions.FOLLOWERS} - {follower}:
+        shutil.copy(ROOT / name, copies / name)
+    with pytest.raises(AssertionError, match=re.escape(follower)):
+        versions.check()
+    versions.main()
+    assert path.read_text(encoding="utf-8") == right
+
+
+def test_the_changelog_begins_with_the_version(copies: Path) -> None:
+    text = (copies / "CHANGELOG.md").read_text(encoding="utf-8")
+    (copies / "CHANGELOG.md").write_text(text.replace("\n## ", "\n## 9.9.9\n\n## ", 1))
+    with pytest.raises(AssertionError, match=r"must begin with version .*; got 9\.9\.9"):
+        versions.check()
+
+
+@pytest.mark.parametrize(
+    ("python", "npm"),
+    [("1.0.0", "1.0.0"), ("1.0.0rc1", "1.0.0-rc.1"), ("2.3.4b10", "2.3.4-b.10")],
+)
+def test_versions_have_the_form_of_npm(python: str, npm: str) -> None:
+    assert versions.npm_version(python) == npm
+
+
+def test_pages_speak_of_versions_that_there_were() -> None:
+    """The changelog has a section for each, or for a candidate of it."""
+    sections = set(re.findall(r"(?m)^## (\S+)", text_of("CHANGELOG.md")))
+    known = sections | {re.sub(r"rc\d+$", "", version) for version in sections}
+    named = re.compile(
+        r"\b(?:Rumor|[Vv]ersion|before|since|[Ff]rom|of|until|to|than|in) "
+        r"(\d+\.\d+\.\d+(?:rc\d+)?)\b"
+    )
+    pages = [*(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md")]
+    said = {(p.name, v) for p in pages for v in named.findall(p.read_text(encoding="utf-8"))}
+    assert {version for _, version in said} >= sections
+    assert {(page, version) for page, version in said if version not in known} == set()
 
 
 def test_a_package_without_a_hash_or_of_another_version_is_noticed(
@@ -78,6 +140,70 @@ def test_the_source_archive_has_what_a_wheel_is_built_from() -> None:
     assert all((ROOT / name).exists() for name in included)
 
 
+def test_folders_that_differ_are_noticed(tmp_path: Path) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    for place in (one, two):
+        (place / "deep").mkdir(parents=True)
+        (place / "deep" / "file").write_bytes(b"the same")
+    assert release_check.same_bytes(one, two) == 1
+    (two / "deep" / "file").write_bytes(b"other")
+    with pytest.raises(AssertionError, match="two builds of deep/file differ"):
+        release_check.same_bytes(one, two)
+    (two / "more").touch()
+    with pytest.raises(AssertionError, match="two builds have files"):
+        release_check.same_bytes(one, two)
+
+
+@pytest.mark.parametrize(
+    ("said", "licence", "is_free"),
+    [
+        (("BSD-3-Clause", None, []), "BSD-3-Clause", True),
+        ((None, "long text", ["License :: OSI Approved :: MIT License"]), "MIT License", True),
+        ((None, "Apache 2.0\n\nmore", ["License :: OSI Approved"]), "Apache 2.0", True),
+        (("LGPL-3.0-only", None, []), "LGPL-3.0-only", True),
+        (("GPL-3.0-only", None, []), "GPL-3.0-only", False),
+        (("AGPL-3.0-or-later", None, []), "AGPL-3.0-or-later", False),
+        ((None, None, []), "not stated", False),
+    ],
+)
+def test_licences_are_read_as_packages_say_them(
+    said: tuple[str | None, str | None, list[str]], licence: str, is_free: bool
+) -> None:
+    package = installs.Package("some", "1", installs.licence(*said))
+    assert (package.licence, package.is_free) == (licence, is_free)
+
+
+def test_an_advisory_in_a_dump_is_found(tmp_path: Path) -> None:
+    entries = [
+        {"id": "A", "affected": [{"package": {"name": "Some_Thing"}, "versions": ["1", "2"]}]},
+        {"id": "B", "affected": [{"package": {"name": "some-thing"}, "versions": ["1"]}]},
+        {"id": "C", "withdrawn": "2026-01-01",
+         "affected": [{"package": {"name": "some-thing"}, "versions": ["2"]}]},
+        {"id": "D", "affected": [{"package": {"name": "other"}, "versions": ["2"]}]},
+    ]  # fmt: skip
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as dump:
+        for entry in entries:
+            dump.writestr(f"{entry['id']}.json", json.dumps(entry))
+    pins = {"some.thing": "2", "numpy": "2.0"}
+    assert release_check.known_advisories(tmp_path / "all.zip", pins) == ["A (some-thing 2)"]
+
+
+def test_the_lowest_versions_are_those_of_the_requirements() -> None:
+    assert least_versions.lowest({"numpy>=2.0", "psycopg[binary]>=3.2.1", "pyspark>=4,<5"}) == [
+        "numpy==2.0", "psycopg[binary]==3.2.1", "pyspark==4",
+    ]  # fmt: skip
+    with pytest.raises(AssertionError, match="must say its lowest version; got 'numpy'"):
+        least_versions.lowest({"numpy"})
+    for extra in ("all", "excel", "statistics", "spark", "gpu", "demo"):
+        assert least_versions.lowest(make_requirements.wanted(extra))
+    assert all((ROOT / name).exists() for name in least_versions.TESTS)
+
+
+def test_this_python_is_found() -> None:
+    version = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    assert installs.pythons()[version] == Path(sys.executable)
+
+
 @pytest.mark.slow
 def test_two_builds_are_the_same_bytes(tmp_path: Path) -> None:
     assert release_check.built_twice(tmp_path).startswith("the same bytes")
@@ -88,6 +214,30 @@ def test_the_documentation_is_searched_without_a_server() -> None:
     plugins = section_of(text_of("mkdocs.yml"), "plugins")
     assert re.findall(r"^  - (\w+)$", plugins, re.MULTILINE) == ["search", "offline"]
     assert "use_directory_urls: false" in text_of("mkdocs.yml")
+
+
+def test_the_developers_container_has_what_the_tests_need() -> None:
+    settings = json.loads(text_of(".devcontainer/devcontainer.json"))
+    recipe = text_of(f".devcontainer/{settings['build']['dockerfile']}")
+    assert settings["remoteUser"] == "rumor"
+    needed = re.findall(r"^need \S+ (\S+)$", text_of(".ci/run"), re.MULTILINE)
+    assert len(needed) > 8
+    assert [package for package in needed if f" {package} " not in recipe] == []
+
+
+def test_contributors_find_their_forms() -> None:
+    forms = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.md"))
+    assert len(forms) >= 3
+    for form in forms:
+        head = re.match(r"---\nname: .+\nabout: .+\nlabels: \w+\n---\n", form.read_text("utf-8"))
+        assert head is not None, form.name
+    for name in (*(f".github/ISSUE_TEMPLATE/{form.name}" for form in forms), "CONTRIBUTING.md"):
+        for target in re.findall(r"\]\(([^)#:]+)\)", text_of(name)):
+            assert ((ROOT / name).parent / target).exists(), (name, target)
+    request = text_of(".github/PULL_REQUEST_TEMPLATE.md")
+    for path in ("CHANGELOG.md", "docs/reference/stable.md", "tests/old"):
+        assert path in request
+        assert (ROOT / path).exists()
 
 
 def section_of(text: str, name: str) -> str:

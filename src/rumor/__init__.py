@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 
-__version__ = "0.1.0"
+__version__ = "1.0.0rc1"
 
 # The public names and where they live; each module loads when first asked for, so that
 # `import rumor` costs next to nothing.

@@ -1227,7 +1227,11 @@ SCENES: dict[str, Scene] = {
     "vectors": Scene(
         "vectors",
         {"collection": _TABLES},
-        {"collection": "other.toml", "--out": "vectors.json"},
+        {
+            "collection": "other.toml",
+            "--out": "vectors.json",
+            "--earlier": "collection.toml --earlier other.toml",
+        },
         _drawing,
     ),
     "vectors in a file": Scene(

@@ -12,6 +12,7 @@ import pytest
 from playwright.sync_api import sync_playwright
 
 import rumor
+from deploy.versions import npm_version
 from rumor.collector.http.server import background
 from rumor.collector.service import Service
 from rumor.collector.store.base import open_store
@@ -60,7 +61,7 @@ def test_the_package_has_what_it_needs(tarball: Path) -> None:
         f"device/rumor-device.{kind}" for kind in ("js", "mjs", "d.ts", "licenses.txt")
     } <= names
     assert described["name"] == "@rumor-ldp/client"
-    assert described["version"] == rumor.__version__
+    assert described["version"] == npm_version(rumor.__version__)
     sources = Path(rumor.__file__).parent / "client" / "js"
     wanted = {str(path.relative_to(sources)) for path in sources.rglob("*.js")}
     assert wanted <= names

@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 
 import rumor
+from deploy.versions import npm_version
 from rumor.cli import main
 from rumor.contract.collection import Collection
 from rumor.core.errors import InputError
@@ -987,7 +988,7 @@ def test_types_and_package_say_what_there_is() -> None:
         re.findall(r"^export (?:class|function) (\w+)", types, re.MULTILINE)
     )
     package = json.loads((CLIENT / "package.json").read_text("utf-8"))
-    assert package["version"] == rumor.__version__
+    assert package["version"] == npm_version(rumor.__version__)
     assert (package["type"], package.get("dependencies")) == ("module", None)
     for target in (package["main"], package["types"], *package["exports"]["."].values()):
         assert (CLIENT / target).is_file()

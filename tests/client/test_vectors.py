@@ -25,6 +25,8 @@ from rumor.client.vectors import (
     open_folder,
 )
 from rumor.contract.collection import Collection
+from rumor.contract.envelope import EnvelopeFormat
+from rumor.core.errors import InputError
 from rumor.core.randomness import Keyed, Keystreams, Stream
 from rumor.kinds import NAMES
 from rumor.mechanisms import BY_NAME, KeyValueMechanism
@@ -54,11 +56,18 @@ def _contracts() -> Iterator[tuple[str, Collection]]:
 
 
 CONTRACTS = dict(_contracts())
+# Contracts that the device answers before.
+EARLIER = {
+    "relabelled": ["first", "fresh"],
+    "round 2": ["round 1"],
+    "round 3": ["round 1", "round 2"],
+}
 
 
 @functools.cache
 def document(name: str) -> Any:
-    return contract_vectors(CONTRACTS[name])
+    lives = make_device.contracts()
+    return contract_vectors(CONTRACTS[name], [lives[each] for each in EARLIER.get(name, ())])
 
 
 class Given(Keystreams):
@@ -106,15 +115,17 @@ def _as_python(mechanism: object, value: Any) -> Any:
 def life_in_python(told: Any, folder: Path) -> str:
     """The first difference of a life of a device in Python from that of the vectors `told`."""
     life = told["device"]
-    contract = Collection.from_contract(life.get("contract", told["contract"]))
+    contracts = {each: Collection.from_contract(one) for each, one in life["contracts"].items()}
+    assert [each.digest for each in contracts.values()] == list(contracts)
     open_folder(folder, bytes.fromhex(told["secret"]))
     if life["assignment"] is not None:
         met = datetime.date(1970, 1, 1) + datetime.timedelta(days=life["assignment"]["met"])
         with Respondent(folder, today=lambda: met) as person:
-            drawn = person.assignment(contract)
+            drawn = person.assignment(next(iter(contracts.values())))
         assert list(drawn.questions) == life["assignment"]["questions"]
     steps = []
     for step in life["steps"]:
+        contract = contracts[step["contract"]]
         (id,) = step["answers"]
         value = _as_python(contract.question(id).mechanism, step["answers"][id])
         noise = Given(step["random"])
@@ -151,16 +162,18 @@ def life_in_javascript(told: Any, engine: str = "node") -> str:
     host.kept = json.dumps({"rumor": 2, "secret": told["secret"], **lists})
     steps = []
     with device(engine, host) as app:
-        digest = app.take("parse", contract=life.get("contract", told["contract"]))
-        assert digest == life.get("digest", told["digest"])
+        for digest, contract in life["contracts"].items():
+            assert app.take("parse", contract=contract, **{"as": digest}) == digest
         app.take("open")
         if life["assignment"] is not None:
             host.time = 86_400_000.0 * life["assignment"]["met"]
-            assert app.take("drawn")["questions"] == life["assignment"]["questions"]
+            drawn = app.take("drawn", of=next(iter(life["contracts"])))
+            assert drawn["questions"] == life["assignment"]["questions"]
         for step in life["steps"]:
             host.time = 86_400_000.0 * step["day"]
             host.stream = Stream(bytes.fromhex(step["random"]))
-            made = app.take("prepare", answers=step["answers"], invitation=INVITATION)
+            given = {"of": step["contract"], "answers": step["answers"]}
+            made = app.take("prepare", **given, invitation=INVITATION)
             (refused,) = refusals([made])
             reports = {} if refused else {each["question"]: each["report"] for each in made}
             spent = app.take("spent")
@@ -176,6 +189,14 @@ def life_in_javascript(told: Any, engine: str = "node") -> str:
     ]
     pins = sorted(state["pins"], key=lambda pin: str(pin["series"]))
     return first_difference({**life, "steps": steps, "answers": rows, "pins": pins}, life)
+
+
+def differences_of_deliveries(told: Any) -> str:
+    """The first difference of what goes along with reports, in JavaScript, from the vectors."""
+    given = {key: told[key] for key in ("contract", "digest")}
+    found = checked("node", "deliver", {**given, "vectors": told["deliveries"]})
+    vectors = [{**one, **made} for one, made in zip(told["deliveries"], found, strict=True)]
+    return first_difference(vectors, told["deliveries"])
 
 
 # --- Right ports and wrong ones -------------------------------------------------------------
@@ -204,11 +225,11 @@ def test_the_contracts_have_every_kind_and_every_mechanism() -> None:
     for name in CONTRACTS:
         told = document(name)
         assert told["secret"] == SECRET.hex()
-        assert len(told["device"]["steps"]) == 4 * len(told["questions"])
+        times = 4 + len(EARLIER.get(name, ()))
+        assert len(told["device"]["steps"]) == times * len(told["questions"])
     answered = [any(step["reports"] for step in document(name)["device"]["steps"])
                 for name in CONTRACTS]  # fmt: skip
-    # No device answers where one person fills a batch, or a round before the first.
-    assert answered.count(False) == 3
+    assert answered.count(False) == 1  # no device answers where one person fills a batch
 
 
 def _flipped(text: str) -> str:
@@ -272,6 +293,35 @@ def test_a_port_with_another_secret_is_noticed(tmp_path: Path) -> None:
     assert {"answer", "tag"} <= set(differences_in_python(told))
     assert life_in_python(told, tmp_path) != ""
     assert differences_in_javascript(told) != []
+
+
+def test_a_later_round_needs_the_earlier_ones() -> None:
+    alone = contract_vectors(CONTRACTS["round 2"])["device"]["steps"]
+    assert "rounds must be answered in order" in alone[0]["refused"]
+    first, *later = document("round 2")["device"]["steps"]
+    assert (first["refused"], later[0]["refused"]) == (None, None)
+    assert later[0]["spent"] > first["spent"] > 0
+    with pytest.raises(InputError, match="in their order, and before revision 2; got revision 3"):
+        contract_vectors(CONTRACTS["round 2"], [CONTRACTS["round 3"]])
+    with pytest.raises(InputError, match="must be of the series 'rounds'"):
+        contract_vectors(CONTRACTS["round 2"], [CONTRACTS["first"]])
+
+
+@pytest.mark.parametrize("name", ["first", "invited", "hidden", "relayed", "blind"])
+def test_what_goes_along_with_a_report_is_that_of_javascript(name: str) -> None:
+    told = copy.deepcopy(document(name))
+    assert differences_of_deliveries(told) == ""
+    told["deliveries"][0]["id"] = _flipped(told["deliveries"][0]["id"])
+    assert differences_of_deliveries(told) != ""
+
+
+def test_an_envelope_has_the_stated_bytes() -> None:
+    for name in ("hidden", "relayed"):
+        contract, (one, *_) = CONTRACTS[name], document(name)["deliveries"]
+        form = EnvelopeFormat.of(contract, contract.questions[0], one["turn"])
+        assert form.info.hex() == one["info"]
+        assert len(form.seal(bytes.fromhex(one["id"]), None, bytes(form.width))) == one["size"]
+        assert one["plain"] == one["id"] + "00" * form.width
 
 
 # --- The command ----------------------------------------------------------------------------

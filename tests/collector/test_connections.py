@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -118,6 +119,37 @@ def test_a_request_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
         connection.sendall(b"GET / HTTP/1.1\r\nHost:")
         with contextlib.suppress(ConnectionError):
             assert connection.recv(100) == b""
+
+
+def test_connections_beyond_the_places_are_cut_off_once_they_are_answered(tmp_path: Path) -> None:
+    """Requests that are under way take no place; many at once may wait for the store."""
+    store = open_store(f"sqlite:///{tmp_path / 'store.db'}")
+    entry = store.register(collection())
+    limits, more = Limits(connections=6), 3
+    with (
+        background(Service(store, "series", limits=limits)) as url,
+        contextlib.ExitStack() as held,
+        contextlib.closing(sqlite3.connect(tmp_path / "store.db")) as busy,
+    ):
+        busy.execute("BEGIN IMMEDIATE")
+        open_ones = [held.enter_context(connected(url)) for _ in range(limits.connections + more)]
+        for one in open_ones:
+            body = rows(entry, "colour", [0]).tobytes()
+            one.sendall(head(entry, f"Content-Length: {len(body)}") + body)
+        assert call(url, "/metrics").status == 200  # all were read before it
+        busy.rollback()
+        answers = [one.recv(1 << 16) for one in open_ones]
+        assert all(b" 200 " in answer.splitlines()[0] for answer in answers)
+        ended = 0
+        for one in open_ones:
+            one.settimeout(0.2)
+            try:
+                ended += one.recv(1) == b""
+            except TimeoutError:
+                continue
+            except ConnectionError:
+                ended += 1
+        assert ended == more
 
 
 class Fake:

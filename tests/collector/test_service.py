@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import logging
+import re
 import socket
 import time
 from collections.abc import Iterator
@@ -30,6 +31,7 @@ from tests.collector.tools import as_json, call, collection, rows, send, send_js
 
 # What each object of the description holds, at least and at most.
 HELD = {
+    "document": ({"openapi", "info", "paths", "components"}, set[str]()),
     "operation": (
         {"summary", "responses"},
         {"description", "parameters", "requestBody", "security"},
@@ -447,11 +449,18 @@ class TestSurroundings:
 
     def test_the_description_has_the_form_of_openapi(self) -> None:
         document = openapi(LIMITS)
+        assert re.fullmatch(r"3\.1\.\d+", document["openapi"])
+        assert document["info"].keys() == {"title", "version", "description"}
+        assert document["components"].keys() == {"schemas", "securitySchemes"}
         schemas = document["components"]["schemas"]
-        found = [part for one in schemas.values() for part in parts("schema", one)]
+        found = [("document", document)]
+        found += [part for one in schemas.values() for part in parts("schema", one)]
         for path in document["paths"].values():
+            assert path.keys() <= {"get", "post"}
             for operation in path.values():
                 found += parts("operation", operation)
+                assert all(re.fullmatch("[1-5][0-9]{2}", key) for key in operation["responses"])
+                assert "200" in operation["responses"]
         for what, one in found:
             least, more = HELD[what]
             assert least <= set(one) <= least | more, one
@@ -478,6 +487,8 @@ class TestSurroundings:
         embedded.service.metrics.commit_failed()
         answer = call(embedded.url, "/healthz")
         assert (answer.status, answer.problem) == (503, "unavailable")
+        embedded.service.metrics.committed(0.01)
+        assert call(embedded.url, "/healthz").status == 200
 
     def test_a_collection_is_not_called_unknown_while_the_store_cannot_be_asked(
         self, embedded: Running, monkeypatch: pytest.MonkeyPatch

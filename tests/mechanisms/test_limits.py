@@ -806,6 +806,13 @@ RULES = [
         shows=False,
     ),
     Rule(
+        "epsilon_1 as a list must be a number for each of the 3 rounds, 0 after the first, since "
+        "keys are asked about in round 1 alone; got ",
+        lambda v: made("privkvm", 9.0, rounds=3, epsilon_1=v),
+        ([1.0, 0, 0], [0.5, 0.0, 0], 1.0),
+        ([1.0, 0.5, 0], [1.0, 0], [1.0, 0, 0, 0], [], [1.0, 0, "0"], [1.0, False, 0]),
+    ),
+    Rule(
         "epsilon_2 must be a list of a number for each of the 3 rounds; got ",
         lambda v: made("privkvm", 9.0, rounds=3, epsilon_2=v),
         ([1.0, 1.0, 1.0],),

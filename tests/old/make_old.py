@@ -1,6 +1,6 @@
 """Make one artefact of each stored format by the present code, for later versions to read.
 
-    PYTHONPATH=$PWD/src:$PWD .venv/bin/python tests/old/make_old.py tests/old/0.2.0
+    PYTHONPATH=$PWD/src:$PWD .venv/bin/python tests/old/make_old.py tests/old/1.0.0rc1
 
 Run it when a stored format changes, before the change, into a folder with the name of the version
 that is about to end, and add that folder to VERSIONS of tests/old/test_old.py. Folders that exist
@@ -55,6 +55,7 @@ from rumor.core.randomness import Seeded
 from rumor.core.reports import Reports
 from rumor.mechanisms.summary import Summary
 from tests.issuers import SECRETS, invite
+from tests.old.make_later import later_files, make_later
 
 RELAY, ISSUER = "http://127.0.0.1:18947", "http://127.0.0.1:18948"
 # Two invitations that everybody knows.
@@ -158,6 +159,7 @@ def collection_files(key: str) -> dict[str, str]:
         "linked": ('linked = ["colour", "other"]\n', two),
         "asked": ('ask = { questions = 1, days = 7, starts = "2026-11-16" }\n', two),
         "ceiling": ("series_epsilon = 2.5\n", two),
+        **later_files(_CHOICE, relay),
     }
     return {
         series: _HEAD.format(series=series) + head + questions
@@ -457,6 +459,8 @@ def make_issuer(folder: Path) -> dict[str, Any]:
 
 def pack(folder: Path) -> None:
     """Compress databases, which are mostly zeros: nobody opens, and so changes, the original."""
+    for path in folder.rglob("*.lock"):
+        path.unlink()
     for path in [*folder.rglob("*.db"), *folder.rglob("*.sqlite3")]:
         path.with_name(f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes(), mtime=0))
         path.unlink()
@@ -473,6 +477,7 @@ def main(folder: Path) -> None:
         "relay": make_relay(folder),
         "sealed": make_envelopes(folder),
         "issuer": make_issuer(folder),
+        **make_later(folder, rows),
     }
     pack(folder)
     lines = [f"{json.dumps(name)}: {json.dumps(value)}" for name, value in made.items()]

@@ -47,7 +47,7 @@ from tests.needs import needs
 from tests.old.kept import HERE, address_of, copied, received, store_in
 from tests.old.make_old import contents, estimate_of, read_contracts
 
-VERSIONS = ("0.1.0",)
+VERSIONS = ("0.1.0", "1.0.0rc1")
 Told = dict[str, Any]
 
 
@@ -174,6 +174,8 @@ def test_stores_go_on(store: Store, told: Told) -> None:
     """Every report is known, spent ids stay spent, and a new report is counted."""
     entry = entry_of(store, told, "survey-2")
     said = told["store"]["collections"][entry.collection.digest]["questions"]
+    gone = store.dropped_reports(entry, "colour")
+    before = 0 if gone is None else gone.reports
     known = again(entry, "colour", said["colour"])
     assert store.write([known]) == [BatchAccepted(0, len(known))]
     other = again(entry, "colour", said["colour"], change=1)
@@ -195,7 +197,7 @@ def test_stores_go_on(store: Store, told: Told) -> None:
     dropped = store.dropped_reports(entry, "colour")
     assert dropped is not None
     left = store.summary(entry, "colour").reports
-    assert left + dropped.reports == said["colour"]["counted"]
+    assert left + dropped.reports - before == said["colour"]["counted"]
     assert store.summary(entry, "many").reports == said["many"]["counted"]
 
 

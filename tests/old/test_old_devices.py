@@ -82,7 +82,7 @@ def same_costs(found: list[Row], expected: list[list[Any]]) -> None:
 
 
 def test_there_is_a_ledger_of_every_version() -> None:
-    assert [path.name for path in LEDGERS] == [f"v{number}" for number in range(1, 9)]
+    assert [path.name for path in LEDGERS] == [f"v{number}" for number in range(1, 10)]
 
 
 def test_all_that_a_device_knew_it_knows(old: Old) -> None:
@@ -279,6 +279,19 @@ def test_a_revision_without_the_relay_is_refused(old: Old) -> None:
             person.prepare(bare, {"colour": "red"})
 
 
+@since(9)
+def test_a_waiting_report_goes_out_with_its_groups(old: Old) -> None:
+    contract = old.contract("grouped")
+    with collector(old.work, contract) as (url, store):
+        with Client(url, old.device, contract, attempts=1) as client:
+            assert client.flush().sent == 1
+            assert client.answer({"colour": "red"}, groups={"country": "DE"}).sent == 1
+        assert received(store, contract).items() >= old.pending("grouped").items()
+        entry = store.find(contract.digest)
+        store.summarize()
+        assert store.reports_by_stratum(entry, "colour") == {0: 1, 1: 1}
+
+
 # --- Browsers -------------------------------------------------------------------------------
 
 
@@ -381,9 +394,10 @@ def test_a_browser_sends_what_waits(
     assert found[-1]["secret"] == told["state"]["secret"]
 
 
-def test_a_browser_sends_what_it_sealed_and_spends_its_tokens(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["v2", "v2-groups"])
+def test_a_browser_sends_what_it_sealed_and_spends_its_tokens(name: str, tmp_path: Path) -> None:
     needs("node")
-    told = json.loads((HERE / "browser" / "v2.json").read_text())
+    told = json.loads((HERE / "browser" / f"{name}.json").read_text())
     names = ("relayed", "blind")
     known = {name: Collection.load(HERE / told["contracts"] / f"{name}.json") for name in names}
     (sealed,) = (row["sealed"] for row in told["state"]["pending"] if "sealed" in row)
@@ -406,3 +420,18 @@ def test_a_browser_sends_what_it_sealed_and_spends_its_tokens(tmp_path: Path) ->
         arrived = received(store, known["blind"])
         assert waiting(told, known["blind"]).items() <= arrived.items()
         assert len(arrived) == 2
+
+
+def test_a_browser_sends_what_waits_with_its_groups(tmp_path: Path) -> None:
+    needs("node")
+    told = json.loads((HERE / "browser" / "v2-groups.json").read_text())
+    contract = Collection.load(HERE / told["contracts"] / "grouped.json")
+    with collector(tmp_path, contract) as (url, store):
+        steps(
+            *parse_all({"grouped": contract}),
+            {"step": "open", "state": told["state"]},
+            {"step": "send", "of": "grouped", "url": url},
+        )
+        assert received(store, contract) == waiting(told, contract)
+        store.summarize()
+        assert store.reports_by_stratum(store.find(contract.digest), "colour") == {1: 1}

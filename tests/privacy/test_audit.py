@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import math
+import platform
 import sys
 from fractions import Fraction
 from pathlib import Path
@@ -241,6 +243,9 @@ def test_the_command_writes_a_certificate(
     (audit,) = json.loads(capsys.readouterr().out)["audits"]
     assert audit["passed"] is True
     assert {finding["part"] for finding in audit["findings"]} == {"exact", "black box"}
+    assert (audit["python"], audit["version"]) == (platform.python_version(), rumor.__version__)
+    assert datetime.date.fromisoformat(audit["day"]) >= datetime.date(2026, 1, 1)
+    assert (audit["samples"], audit["seed"]) == (5000, 1)
     assert main([*arguments, "--certificate", "x.pdf"]) == 2
     assert "must end in .html or .json" in capsys.readouterr().err
 

@@ -15,6 +15,14 @@ def vectors(
     out: Annotated[
         str | None, option("--out -o FILE", "Write the vectors to FILE and print their numbers.")
     ] = None,
+    earlier: Annotated[
+        list[str] | None,
+        option(
+            "--earlier FILE",
+            "A contract of the series that the device has answered before: an earlier revision, "
+            "or round of PrivKVM; repeatable, the first one first.",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Print the vectors of one contract, to check a port of a device.
@@ -27,13 +35,16 @@ def vectors(
     Example:
       rumor vectors examples/browser.toml > vectors.json
       rumor vectors contract.json --out vectors.json
+      rumor vectors round-2.json --earlier round-1.json
     """
     from rumor.client.vectors import contract_vectors
     from rumor.contract.collection import Collection
     from rumor.core.files import write_whole
 
-    keep_inputs(collection, out=out)
-    made = contract_vectors(Collection.load(collection))
+    keep_inputs(collection, *(earlier or []), out=out)
+    made = contract_vectors(
+        Collection.load(collection), [Collection.load(path) for path in earlier or []]
+    )
     text = json.dumps(made, indent=1, ensure_ascii=False) + "\n"
     if out is None:
         if as_json:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rumor.client.deliveries import deliveries
 from rumor.client.ledger import PendingReport
 from rumor.client.pins import CeilingIncrease
 from rumor.client.respondent import Respondent
@@ -39,18 +40,35 @@ _NO_DAY = "7:2857"  # the period of vectors whose question has none
 _ANONYMITY = ("blind", "relay", "crowd", "issuer", "turn_hours", "groups")
 
 
-def contract_vectors(collection: Collection) -> dict[str, Any]:
-    """Return the vectors of the contract of `collection`, as JSON holds them."""
+def contract_vectors(collection: Collection, earlier: Sequence[Collection] = ()) -> dict[str, Any]:
+    """Return the vectors of the contract of `collection`, as JSON holds them.
+
+    The device has answered the `earlier` contracts of the series once before.
+    """
+    _check_earlier(collection, earlier)
     found = {
         "rumor vectors": VERSION,
         "digest": collection.digest,
         "contract": collection.contract(),
         "secret": SECRET.hex(),
         "questions": [_question_vector(collection, question) for question in collection.questions],
-        "device": device_life(collection),
+        "deliveries": deliveries(collection, INVITATION, _DAY),
+        "device": device_life(collection, earlier),
     }
     # A loss that nothing bounds is null.
     return dict(json.loads(json.dumps(found), parse_constant=lambda _: None))
+
+
+def _check_earlier(collection: Collection, earlier: Sequence[Collection]) -> None:
+    """Refuse `earlier` contracts of another series, or out of order."""
+    revisions = [each.revision for each in (*earlier, collection)]
+    named = {each.series for each in earlier} <= {collection.series}
+    if not named or revisions != sorted(set(revisions)):
+        told = ", ".join(f"revision {each.revision} of {each.series!r}" for each in earlier)
+        raise InputError(
+            f"earlier contracts must be of the series {collection.series!r}, in their order, and "
+            f"before revision {collection.revision}; got {told}"
+        )
 
 
 def _question_vector(collection: Collection, question: Question) -> dict[str, Any]:
@@ -88,26 +106,41 @@ class Visit:
     invitation: str | None = None
 
 
-def device_life(collection: Collection) -> dict[str, Any]:
-    """Return steps of a device that answers `collection`, and its ledger at the end.
+def device_life(collection: Collection, earlier: Sequence[Collection] = ()) -> dict[str, Any]:
+    """Return steps of a device that answers `earlier` contracts, then `collection`; its ledger.
 
     Tokens of an issuer cannot be had without its private keys: the device then answers the same
-    questions with open admission (`contract`), which cost the same.
+    questions with open admission, which cost the same.
     """
-    answered, said = collection, {}
-    if collection.issuer is not None:
-        answered = dataclasses.replace(collection, admission="open", issuer=None)
-        said = {"contract": answered.contract(), "digest": answered.digest}
+    *before, answered = _without_issuer([*earlier, collection])
     with tempfile.TemporaryDirectory() as place:
         folder = open_folder(Path(place), SECRET)
-        assignment, first = _assignment(folder, answered)
+        assignment, first = _assignment(folder, (before or [answered])[0])
         steps = []
-        for visit, noise in _visits(answered, first):
-            found = answer(folder, answered, visit)
-            given = {key: found[key] for key in ("day", "answers")}
-            made = {key: found[key] for key in ("refused", "reports", "spent")}
-            steps.append({**given, "random": noise.digest().hex(), **made})
-        return {**said, "assignment": assignment, "steps": steps, **ledger_rows(folder)}
+        for contract in (*before, answered):
+            for visit, noise in _visits(contract, first, once=contract is not answered):
+                found = answer(folder, contract, visit)
+                given = {key: found[key] for key in ("day", "answers")}
+                made = {key: found[key] for key in ("refused", "reports", "spent")}
+                digest = {"contract": contract.digest}
+                steps.append({**digest, **given, "random": noise.digest().hex(), **made})
+            first += _LATER
+        contracts = {each.digest: each.contract() for each in (*before, answered)}
+        rows = ledger_rows(folder)
+        return {"contracts": contracts, "assignment": assignment, "steps": steps, **rows}
+
+
+def _without_issuer(contracts: Sequence[Collection]) -> list[Collection]:
+    """Return `contracts` with open admission in the place of an issuer, each naming the other."""
+    found: list[Collection] = []
+    for contract in contracts:
+        made = contract
+        if contract.issuer is not None:
+            made = dataclasses.replace(contract, admission="open", issuer=None)
+            if found:
+                made = dataclasses.replace(made, previous=found[-1].digest)
+        found.append(made)
+    return found
 
 
 def _assignment(folder: Path, collection: Collection) -> tuple[dict[str, Any] | None, int]:
@@ -128,15 +161,15 @@ def _date(day: int) -> datetime.date:
     return _FIRST_DAY + datetime.timedelta(days=day)
 
 
-def _visits(collection: Collection, first: int) -> Iterator[tuple[Visit, Keyed]]:
-    """Yield visits of a person whose answers repeat, change and come back, with their noise."""
+def _visits(collection: Collection, first: int, *, once: bool) -> Iterator[tuple[Visit, Keyed]]:
+    """Yield visits of a person, with their noise: all questions `once`, or answers that change."""
     periods = [question.period_days or _LATER for question in collection.questions]
     days = (first, first, first + 1, first + max(periods))
-    for turn, day in enumerate(days):
+    for turn, day in enumerate(days[:1] if once else days):
         for question in collection.questions:
             values = question.mechanism.edge_values()
             value = values[-1] if turn == 2 else values[0]
-            noise = _seed("device vector", collection.series, question.id, turn)
+            noise = _seed("device vector", collection.digest, question.id, turn)
             invitation = INVITATION if collection.admission == "invited" else None
             answers = {question.id: value}
             yield Visit(day, answers, random=noise, invitation=invitation), noise

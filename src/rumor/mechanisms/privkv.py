@@ -335,7 +335,7 @@ class PrivKVM(_PairMechanism):
         low: float = -1.0,
         high: float = 1.0,
         outside: str = "refuse",
-        epsilon_1: float | None = None,
+        epsilon_1: float | Sequence[float] | None = None,
         epsilon_2: Sequence[float] | None = None,
         steps: int = STEPS,
     ) -> None:
@@ -343,6 +343,7 @@ class PrivKVM(_PairMechanism):
 
         `epsilon_1` is the part of the keys, asked about in round 1 alone, and `epsilon_2` the parts
         of the values, one for each round: half of epsilon, and the other half evenly, by default.
+        Written as a list, `epsilon_1` has a number for each round, 0 after the first.
         """
         self._open(keys, make_grid(low, high, outside, steps))
         self.rounds = checked_size("rounds", rounds, 2, _MAX_ROUNDS)
@@ -350,7 +351,7 @@ class PrivKVM(_PairMechanism):
         half = Fraction(asked) / 2
         parts = [half, *[half / self.rounds] * self.rounds]
         if epsilon_1 is not None:
-            parts[0] = _part("epsilon_1", epsilon_1)
+            parts[0] = self._key_part(epsilon_1)
         if epsilon_2 is not None:
             parts[1:] = self._value_parts(epsilon_2)
         odds = [exact.exp(part) for part in parts]
@@ -363,6 +364,18 @@ class PrivKVM(_PairMechanism):
         self._check_identifiable()
         if epsilon_1 is not None or epsilon_2 is not None:
             _within(self.epsilon_all_rounds(1), asked)
+
+    def _key_part(self, given: object) -> Fraction:
+        """Return the part of the keys: one number, or a list with 0 after the first round."""
+        if not isinstance(given, (list, tuple)):
+            return _part("epsilon_1", given)
+        if len(given) != self.rounds or any(part is False or part != 0 for part in given[1:]):
+            raise InputError(
+                f"epsilon_1 as a list must be a number for each of the {self.rounds} rounds, 0 "
+                f"after the first, since keys are asked about in round 1 alone; "
+                f"got {format_value(given)}"
+            )
+        return _part("epsilon_1", given[0])
 
     def _value_parts(self, given: object) -> list[Fraction]:
         if not isinstance(given, (list, tuple)) or len(given) != self.rounds:

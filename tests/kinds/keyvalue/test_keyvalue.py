@@ -413,6 +413,10 @@ def test_parts_of_the_budget_of_ones_own() -> None:
     rounds = rumor.PrivKVM(
         keys=2, epsilon=2.0, rounds=3, epsilon_1=0.5, epsilon_2=[0.75, 0.5, 0.25]
     )
+    by_round = rumor.PrivKVM(
+        keys=2, epsilon=2.0, rounds=3, epsilon_1=[0.5, 0, 0], epsilon_2=[0.75, 0.5, 0.25]
+    )
+    assert by_round.describe() == rounds.describe()
     second = rounds.next([0.0, 0.5])
     last = second.next([0.0, 0.5])
     assert [second.epsilon, last.epsilon] == pytest.approx([0.5, 0.25])
@@ -430,6 +434,7 @@ BUDGETS: list[tuple[type[rumor.PrivKV] | type[rumor.PrivKVM], dict[str, Any], st
     (rumor.PrivKV, {"epsilon_1": 1.0, "epsilon_2": 1.0, "split": "exact"}, "go together"),
     (rumor.PrivKV, {"epsilon_1": 3.0, "epsilon_2": 3.0}, "lose at most epsilon together, 2; got"),
     (rumor.PrivKV, {"epsilon_1": 0, "epsilon_2": 1.0}, "epsilon_1 must be a number above 0"),
+    (rumor.PrivKVM, {"epsilon_1": [0.5, 0.5, 0]}, "0 after the first, since keys are asked about"),
     (rumor.PrivKVM, {"epsilon_2": [1.0]}, "a number for each of the 3 rounds; got"),
     (rumor.PrivKVM, {"epsilon_2": [1.0, 1.0, -1]}, "epsilon_2 must be a number above 0"),
     (rumor.PrivKVM, {"epsilon_2": [1.0, 1.0, 1.0]}, "lose at most epsilon together, 2; got"),

@@ -70,6 +70,7 @@ def main(code: Path, name: str, version: str) -> None:
             ("weekly", {"habit": "coffee"}),
             ("relayed", {"colour": "red"}),
             ("blind", {"colour": "blue"}),
+            ("grouped", {"colour": "red"}),
         )
         if series in texts
     ]
@@ -81,6 +82,8 @@ def main(code: Path, name: str, version: str) -> None:
             steps.append({"step": "prepare", "of": series, "answers": answers})
             if series == "invited":
                 steps[-1]["invitation"] = invitation
+            if series == "grouped":
+                steps[-1]["groups"] = {"country": "FR"}
         if "asked" in texts:
             steps.append({"step": "drawn", "of": "asked"})
         told: dict[str, dict[str, object]] = {

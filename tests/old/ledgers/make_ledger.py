@@ -7,7 +7,7 @@
 The commits are in tests/old/README.md. The code of that commit makes everything here, expected.json
 too, so this script uses only names that every commit has. Later versions can do more: invitations
 from 2, periods, pins and withdrawal from 3, sampled questions from 4, a relay and blind tokens
-from 6.
+from 6, groups from 9.
 """
 
 from __future__ import annotations
@@ -72,6 +72,9 @@ def contracts(version: int, folder: Path) -> dict[str, Collection]:
         keys = {"colour": f"{_secret_key().public.modulus:x}"}
         issuer = {"url": ISSUER, "keys": keys}
         wishes["blind"] = {"admission": "blind", "issuer": issuer, "questions": questions}
+    if version >= 9:
+        groups = {"country": ["DE", "FR", "other"]}
+        wishes["grouped"] = {"groups": groups, "questions": questions}
     return {
         series: Collection.resolve(
             {"name": f"Old {series}", "series": series, "contact": "old@example.org", **wish}
@@ -109,6 +112,8 @@ def answers(version: int, known: Mapping[str, Collection], device: Path, code: s
             shown, tokens = person.enrolment(known["blind"], code)
             person.enrol(known["blind"], shown, tokens, _signed(tokens))
             person.prepare(known["blind"], {"colour": "blue"})
+        if version >= 9:
+            person.prepare(known["grouped"], {"colour": "red"}, groups={"country": "FR"})
     if version >= 4:
         with opened(version, device) as person:
             asked = person.asked(known["asked"])

@@ -116,6 +116,16 @@ def test_permanent_answers_are_promised_nothing_when_asked_again() -> None:
     assert 9 * one < nine < 9.0
 
 
+def test_a_small_crowd_adds_nothing_to_one_report() -> None:
+    """What can be certified is then what the report costs by itself."""
+    for people in (2, 10):
+        row = shuffle_account([collection("epsilon = 1.0", 1)], people=people, delta=1e-9).rows[1]
+        assert row.epsilon is None
+        assert row.refused is not None
+        assert row.refused.startswith(f"Shuffling among {people} reports adds nothing useful")
+        assert "no epsilon below 1 can be certified" in row.refused
+
+
 def test_reports_that_may_be_joined_are_promised_nothing() -> None:
     joined = collection(
         'epsilon = 3.0\nmechanism = "randomized-response"', more='linked = ["once", "daily"]'

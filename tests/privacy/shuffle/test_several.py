@@ -8,6 +8,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rumor.contract.collection import Collection
 from rumor.core.exact import exp
@@ -208,6 +210,15 @@ def test_curves_of_larger_batches_and_coarser_grids_stay_valid() -> None:
     cut = fine._cut(1e-3)
     assert len(cut.masses) <= len(fine.masses)
     assert cut.delta_at(0.2) >= fine.delta_at(0.2) * (1 - 1e-12)
+
+
+@given(st.floats(0, 0.5), st.floats(0, 0.5))
+def test_outcomes_without_a_bound_add_up_from_above(one: float, two: float) -> None:
+    """Floats are added here; their sum is never below the exact one, and hardly above."""
+    first, second = (LossDistribution(1.0, 0, np.ones(1), each) for each in (one, two))
+    exact = Fraction(one) + Fraction(two)
+    found = Fraction(first.plus(second, 1e-9).infinite)
+    assert exact <= found <= exact * (1 + Fraction(1, 10**12))
 
 
 @pytest.mark.slow_cases("1000-*", "4-2.0-*")
