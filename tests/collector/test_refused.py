@@ -19,11 +19,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 import rumor
 from rumor.collector import next_round
 from rumor.collector.backup import export_collection, import_collection
-from rumor.collector.gateway import Gateway
+from rumor.collector.gateway import Gateway, add_key, read_keys
 from rumor.collector.group_commit import Writer
 from rumor.collector.http import server
 from rumor.collector.http.limits import Limits
@@ -33,6 +35,7 @@ from rumor.collector.issuing import IssuerService
 from rumor.collector.metrics import Metrics
 from rumor.collector.overview import overview
 from rumor.collector.relay.store import RelayStore
+from rumor.collector.service import _strata
 from rumor.collector.store import contracts, counts, expiry, ingest, withdrawal
 from rumor.collector.store.base import (
     CollectionUnknown,
@@ -213,6 +216,33 @@ def test_envelopes_are_opened_for_a_collection_with_a_relay_alone(tmp_path: Path
             f"envelopes are taken for a collection with a relay whose key this collector has; "
             f"{name!r} is none"
         )
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        ec.derive_private_key(7, ec.SECP384R1()),
+        ed25519.Ed25519PrivateKey.from_private_bytes(bytes(32)),
+    ],
+)
+def test_keys_of_other_kinds_open_no_envelope(tmp_path: Path, key: Any) -> None:
+    path = tmp_path / "gateway.pem"
+    path.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    before = path.read_bytes()
+    for give in (read_keys, add_key):
+        assert refused(functools.partial(give, path)) == (
+            f"a gateway's key file must hold private keys that rumor key made; {str(path)!r} "
+            f"holds a key of another kind"
+        )
+    assert path.read_bytes() == before
+
+
+def test_a_collection_without_groups_has_no_estimate_of_one(one: Store) -> None:
+    (entry,) = one.collections()
+    assert _strata(entry, []) is None
+    assert refused(lambda: _strata(entry, ["country=DE", "os=other"])) == (
+        "'A test' has no groups; got country=DE, os=other"
+    )
 
 
 def test_an_overview_says_what_each_person_is_asked(one: Store) -> None:
