@@ -185,8 +185,9 @@ def _raked(cell: Cell, rng: np.random.Generator) -> tuple[bool, float, float]:
     Margins are independent in the population; answers and the chance to be asked depend on all
     three, so that weights of the margins are those of the people.
     """
-    sizes = [rng.dirichlet(np.full(levels, 5.0)) for levels in (3, 2, 2)]
-    asked = [np.exp(cell.sigma * rng.normal(0, 0.6, size.size)) for size in sizes]
+    cell = replace(cell, people=max(cell.people, 500))  # with fewer, margins may not be met
+    sizes = [rng.dirichlet(np.full(levels, 10.0)) for levels in (3, 2, 2)]
+    asked = [np.exp(cell.sigma * rng.normal(0, 0.5, size.size)) for size in sizes]
     moved = [rng.normal(0, 0.6, size.size) for size in sizes]
     found = [
         rng.choice(size.size, cell.people, p=size * chance / (size @ chance))

@@ -69,46 +69,50 @@ def flow() -> str:
         ("The collector", "sees reports only", "reports", "summary", "store, merge"),
         ("The analyst", "sees summaries only", "summary", "estimate", "estimate"),
     ]
-    parts = [
-        box((16 + i * 282, 40), (250, 128), fill="#f5f9fc", stroke=DARK, round_=8, dash="5 4")
-        for i in range(len(zones))
-    ]
+    # One below the other, and no wider than a phone: nothing is scaled down there.
+    parts = []
     for i, (who, sees, first, last, doing) in enumerate(zones):
-        x = 16 + i * 282.0
+        y = 12 + i * 140.0
         parts += [
-            text((x + 125, 26), who, size=15, anchor="middle", weight="bold"),
-            text((x + 125, 158), sees, size=12, anchor="middle", colour=GREY),
-            *_noun((x + 16, 76), first, ORANGE if first == "value" else DARK),
-            *_noun((x + 154, 76), last, GREEN if last == "estimate" else DARK),
-            *_arrow((x + 98, 94), (x + 150, 94)),
-            text((x + 125, 64), doing, size=12, anchor="middle"),
+            box((12, y), (320, 112), fill="#f5f9fc", stroke=DARK, round_=8, dash="5 4"),
+            *_noun((28, y + 16), first, ORANGE if first == "value" else DARK),
+            *_noun((220, y + 16), last, GREEN if last == "estimate" else DARK),
+            text((172, y + 28), doing, size=12, anchor="middle"),
+            *_arrow((124, y + 36), (218, y + 36)),
+            text((28, y + 79), who, size=15, weight="bold"),
+            text((28, y + 98), sees, colour=GREY),
         ]
         if i < 2:
-            parts += _arrow((x + 236, 94), (x + 294, 94))
+            # From the last word of one to the first of the next.
+            parts += [
+                line((268, y + 54), (268, y + 126), width=1.6),
+                line((268, y + 126), (76, y + 126), width=1.6),
+                *_arrow((76, y + 126), (76, y + 154)),
+            ]
     parts += [
-        box((16, 186), (814, 34), fill="#fff8f1", stroke=ORANGE, round_=8),
-        text(
-            (423, 208),
-            "one frozen Collection, known to all three; its digest travels with every batch",
-            anchor="middle",
-        ),
+        box((12, 432), (320, 52), fill="#fff8f1", stroke=ORANGE, round_=8),
+        text((172, 453), "one frozen Collection, known to all three;", anchor="middle"),
+        text((172, 471), "its digest travels with every batch", anchor="middle"),
     ]
-    return picture(846, 234, "The flow: client, collector, analyst", parts)
+    return picture(344, 496, "The flow: client, collector, analyst", parts)
 
 
 def _noun(at: Point, word: str, colour: str) -> list[str]:
-    middle = (at[0] + 40, at[1] + 23)
+    middle = (at[0] + 48, at[1] + 25)
     return [
-        box(at, (80, 36), fill="#ffffff", stroke=colour, round_=6),
+        box(at, (96, 38), fill="#ffffff", stroke=colour, round_=6),
         text(middle, word, anchor="middle", colour=colour, weight="bold"),
     ]
 
 
 def _arrow(start: Point, end: Point) -> list[str]:
+    """An arrow to the right, or down."""
     x, y = end
-    tip = " ".join(f"{number(a)},{number(b)}" for a, b in [(x, y), (x - 8, y - 4), (x - 8, y + 4)])
+    right = y == start[1]
+    ends = [(x - 8, y - 4), (x - 8, y + 4)] if right else [(x - 4, y - 8), (x + 4, y - 8)]
+    tip = " ".join(f"{number(a)},{number(b)}" for a, b in [(x, y), *ends])
     return [
-        line(start, (x - 6, y), width=1.6),
+        line(start, (x - 6, y) if right else (x, y - 6), width=1.6),
         f'<polygon points="{tip}" fill="{INK}"/>',
     ]
 

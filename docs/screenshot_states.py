@@ -429,7 +429,9 @@ def all_questions(page: Page, stage: Stage) -> None:
     """A card for each question."""
     page.goto(stage.shared.dashboard_url)
     page.get_by_role("button", name="All questions").click()
-    page.locator(".glance:last-child .sparkline[aria-label*=':']").wait_for(timeout=_SECONDS)
+    page.locator(".glance:last-child figcaption:not(:has-text('report'))").wait_for(
+        timeout=_SECONDS
+    )
 
 
 def against(page: Page, stage: Stage) -> None:

@@ -44,7 +44,8 @@ SHAPES: Mapping[str, Mapping[str, object]] = {
     "longest-list": {"kind": "choice", "labels": LABELS[:60], "epsilon": 1.0},
     "years": {"kind": "ordered", "low": -0.5, "high": 9.5, "bins": 10, "epsilon": 1.0},
     "grades": {"kind": "ordered", "labels": ["bad", "fair", "good"], "epsilon": 1.0},
-    "scale": {"kind": "ordered", "labels": LABELS, "epsilon": 1.0},
+    "scale": {"kind": "ordered", "labels": LABELS[:12], "epsilon": 1.0},
+    "long-scale": {"kind": "ordered", "labels": [f"step {i}" for i in range(101)], "epsilon": 1.0},
     "options": {"kind": "set", "domain": 3, "epsilon": 1.0},
     "habits": {"kind": "keyvalue", "keys": 2, "low": -1, "high": 3, "epsilon": 1.0},
     "code": {"kind": "words", "code": "latin", "length": 4, "epsilon": 4.0},
@@ -99,7 +100,7 @@ def every_control(some: Sequence[Question]) -> Life:
         place = f"[data-question={question.id}]"
         steps += [{"do": "probe", "at": f"{place} .control"}, click(f"{place} .quiet", "twenty")]
     # What is wrong is told, one after the other, until everything is right.
-    last = {"kind-number": "3", "numbered": "3", "scale": "label 3"}
+    last = {"kind-number": "3", "numbered": "3", "long-scale": "step 3"}
     mine = {question.id: last[question.id] for question in some if question.id in last}
     steps += [enter(f"[data-question={id}] input", "x") for id in mine]
     for id, value in mine.items():

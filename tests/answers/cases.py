@@ -541,6 +541,7 @@ SLOW = (
         "estimate/text-settled/20000/*",
     ),
     *("shuffle/keyvalue-priv*", "shuffle/*text*", "shuffle/*words*", "simulate/words"),
+    "regress/choice-blocks",
 )
 """Patterns of the names of what takes long, whose near relations are answered always."""
 
@@ -584,9 +585,21 @@ def plans() -> dict[str, Case]:
     return found
 
 
+@functools.cache
+def _style() -> Any:
+    """Return the style that all pictures of estimates have."""
+    return estimate("kind-choice", SOME, "auto").plot().to_dict()["config"]
+
+
+def _drawn(chart: Any) -> Any:
+    """Return the specification of a picture, without the style of all."""
+    spec = chart.to_dict()
+    return {key: part for key, part in spec.items() if key != "config" or part != _style()}
+
+
 def charts() -> dict[str, Case]:
     """Return the Vega-Lite specification of every picture, by name."""
-    found: dict[str, Case] = {}
+    found: dict[str, Case] = {"style": _style}
     results: dict[str, Callable[[str], Tabular]] = {
         "estimate": lambda id: estimate(id, questions()[id].sizes[0], "auto"),
         "compare": compared,
@@ -621,7 +634,7 @@ def _beside_truth(id: str) -> Any:
     """Return the picture of an estimate beside a truth that differs from it."""
     found: Any = estimate(id, SOME, "auto")
     known = _TRUTHS.get(kind_of(id).name, lambda found: found.frequency[::-1])(found)
-    return found.plot(None, truth=known).to_dict()
+    return _drawn(found.plot(None, truth=known))
 
 
 def _strata(id: str) -> Any:
@@ -631,11 +644,11 @@ def _strata(id: str) -> Any:
         for turn, people in enumerate((100, 300, 200))
     ]
     groups = {f"group {number}": found[number % 3] for number in range(STRATA)}
-    return kind.strata_chart(groups, "place", View(0.9, rows=3), title="What?").to_dict()
+    return _drawn(kind.strata_chart(groups, "place", View(0.9, rows=3), title="What?"))
 
 
 def _picture(result: Callable[[str], Tabular], id: str) -> Any:
-    return result(id).plot(None, View(0.9), title="What?").to_dict()
+    return _drawn(result(id).plot(None, View(0.9), title="What?"))
 
 
 def _plan_picture(kind: str) -> Any:

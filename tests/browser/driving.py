@@ -19,7 +19,14 @@ from playwright.sync_api import Browser, BrowserContext, Page
 from tests.browser.bidi import Firefox
 
 _PATIENCE = 60.0
-KEYS = {"Enter": "\ue007", "Tab": "\ue004", "Space": " ", "ArrowDown": "\ue015"}
+KEYS = {
+    "Enter": "\ue007",
+    "Tab": "\ue004",
+    "Space": " ",
+    "Home": "\ue011",
+    "ArrowRight": "\ue014",
+    "ArrowDown": "\ue015",
+}
 
 # Elements that are seen, through the roots of custom elements at `>>>`, with a text in them.
 _FIND = """

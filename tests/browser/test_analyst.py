@@ -108,9 +108,15 @@ def test_all_at_a_glance_how_much_is_there_and_can_it_be_trusted(page: Page) -> 
     )
     expect(cards.nth(1)).to_contain_text(re.compile(r"place \d+: [\d.]+%.*30,000 reports"))
     expect(cards.nth(2)).to_contain_text(re.compile(r"mean: [67]\.\d+ \([\d.]+ to [\d.]+\)"))
-    expect(cards.nth(0).locator(".sparkline")).to_have_attribute(
-        "aria-label", re.compile(r"^no: [\d.]+% on 2 March, [\d.]+% on 15 March")
+    expect(cards.nth(0).locator("figcaption span")).to_have_text(
+        [re.compile(r"^2 March: [\d.]+%$"), re.compile(r"^15 March: [\d.]+%$")]
     )
+    # The line is drawn over the band of its intervals, on one scale.
+    band = cards.nth(0).locator("polygon").bounding_box()
+    line = cards.nth(0).locator("polyline").bounding_box()
+    assert band is not None
+    assert line is not None
+    assert line["height"] < band["height"]
     assert "view=all" in page.url
     cards.nth(2).get_by_role("button").click()
     # 8. How many have answered, and how many more would halve the error?

@@ -210,6 +210,55 @@ def test_few_positions_are_buttons_and_many_a_slider_without_a_place_before(
         expect(page.locator("[data-question=wide].drawn .brief > summary")).to_contain_text("59")
 
 
+@pytest.mark.parametrize(
+    ("language", "asking", "clear"),
+    [
+        ("en", "Choose an answer", "Clear this answer"),
+        ("ja", "答えを選んでください", "この答えを消す"),
+        ("zh", "请选择答案", "清除这个答案"),
+    ],
+)
+def test_many_labels_in_order_are_a_slider_between_the_names_of_its_ends(
+    open_page: OpenPage, tmp_path: Path, axe: str, language: str, asking: str, clear: str
+) -> None:
+    labels = [f"stage {i}" for i in range(11)] + ["the end"]
+    long = [f"mark {i}" for i in range(101)]
+    ordered = {"kind": "ordered", "epsilon": 2.0}
+    questions = [
+        {**ordered, "id": "stage", "text": "How far?", "labels": labels},
+        {**ordered, "id": "few", "text": "How few?", "labels": labels[:11]},
+        {**ordered, "id": "long", "text": "How long?", "labels": long},
+    ]
+    with asked(tmp_path, *questions) as url:
+        page = open_page(size="phone")
+        page.goto(f"{url}?lang={language}")
+        page.locator("#begin").click()
+        stage = page.locator("[data-question=stage]")
+        slider, named = stage.get_by_role("slider"), stage.locator("p.value")
+        expect(stage.locator(".ends span")).to_have_text(["stage 0", "the end"])
+        expect(named).to_have_text(asking)
+        expect(slider).to_have_attribute("aria-valuetext", asking)
+        expect(page.locator("#next")).to_have_class("quiet")  # which skips: nothing is chosen
+        slider.focus()
+        page.keyboard.press("End")
+        expect(named).to_have_text("the end")
+        expect(slider).to_have_attribute("aria-valuetext", "the end")
+        page.keyboard.press("ArrowLeft")
+        expect(named).to_have_text("stage 10")
+        assert objections(page, axe) == []
+        stage.get_by_role("button", name=clear).click()
+        expect(named).to_have_text(asking)
+        expect(slider).to_be_focused()
+        page.keyboard.press("Home")
+        page.locator("#next").click()
+        expect(page.locator("[data-question=few]").get_by_role("radio")).to_have_count(11)
+        page.locator("#next").click()
+        expect(page.locator("[data-question=long]").get_by_role("searchbox")).to_be_visible()
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        page.locator("#go").click()
+        expect(page.locator("[data-question=stage].drawn .stays .value")).to_have_text("stage 0")
+
+
 def test_what_was_drawn_is_a_line_for_each_of_many_questions(
     open_page: OpenPage, tmp_path: Path, axe: str
 ) -> None:

@@ -212,7 +212,9 @@ def test_a_slider_is_moved_a_long_list_searched_and_a_line_opened(
     """By the keys; nothing is chosen before, and each answer is a line that opens."""
     walked = {"id": "walked", "kind": "ordered", "low": 0, "high": 60, "bins": 12, "epsilon": 2.0}
     town = choice("town", [f"town {i}" for i in range(70)], 2.0)
-    with asked(tmp_path, walked, town) as url:
+    labels = [f"stage {i}" for i in range(12)]
+    stage = {"id": "stage", "kind": "ordered", "labels": labels, "epsilon": 2.0}
+    with asked(tmp_path, walked, town, stage) as url:
         tab = people.new()
         tab.go(url)
         slider = "[data-question=walked] input[type=range]"
@@ -228,12 +230,27 @@ def test_a_slider_is_moved_a_long_list_searched_and_a_line_opened(
         tab.see("#q-town-hint", "1 answer matches.")
         tab.type(KEYS["Tab"] + KEYS["Space"])
         tab.see("#go", "Add noise to my 2 answers")
+        tab.see("[data-question=stage] .ends", "stage 0")
+        tab.see("[data-question=stage] p.value", "Choose an answer")
+        tab.run(
+            "(css) => document.querySelector(css).focus()", "[data-question=stage] [type=range]"
+        )
+        tab.type(KEYS["Home"] + KEYS["ArrowRight"])
+        tab.see("[data-question=stage] p.value", "stage 1")
         tab.click("#go")
-        tab.see(".card.drawn", count=2)
+        tab.see(".card.drawn", count=3)
         tab.see("[data-question=town] summary", "town 69")
+        tab.see("[data-question=stage] summary", "stage 1")
         tab.see(".report", count=0)
         tab.click("[data-question=walked] summary", "20")
         tab.see(".report", count=1)
+        # A note is information, or what was received: in its colours, with its sign.
+        sign = "(css) => getComputedStyle(document.querySelector(css), '::before').content[1]"
+        tab.see("#status.notice.info", "Noise was added to 3 answers")
+        assert tab.run(sign, "#status") == "i"
+        tab.click("#go")
+        tab.see("#status.notice.received", "Your 3 reports have been received")
+        assert tab.run(sign, "#status") == "✓"
         tab.hush()
 
 

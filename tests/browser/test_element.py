@@ -46,6 +46,9 @@ def embedded(tmp_path: Path) -> Iterator[tuple[str, Store, StoredCollection]]:
         (folder / "index.html").write_text(page)
         pins = f'<script type="importmap">{json.dumps(import_map(f"{url}/client"))}</script>'
         (folder / "pinned.html").write_text(page.replace("</title>", f"</title>{pins}"))
+        modules = page.replace("element.bundle.js", "element.js")
+        (folder / "modules.html").write_text(modules)
+        (folder / "pinned-modules.html").write_text(modules.replace("</title>", f"</title>{pins}"))
         yield f"{address}/index.html", store, entry
 
 
@@ -80,6 +83,8 @@ def test_a_question_is_answered_on_another_page(
     home.get_by_role("button", name="Send this report").click()
     expect(home.locator("[role=status]")).to_have_text("Thank you. Your report has been received.")
     expect(home.locator("[role=status]")).to_be_focused()
+    expect(home.locator("[role=status]")).to_have_class("status notice received")
+    expect(hours.locator("[role=status]")).to_have_class("status notice info")
     # The report of one question, as it was shown; that of the other waits for its own button.
     (report,) = store.newest_reports(entry, "homepage", 9)
     mechanism = entry.collection.question("homepage").mechanism
@@ -174,7 +179,7 @@ def test_what_is_closed_draws_nothing_more_in_any_element(
 def test_an_element_loads_what_its_question_needs_and_says_so_when_it_cannot(
     open_page: OpenPage, embedded: tuple[str, Store, StoredCollection]
 ) -> None:
-    url = embedded[0]
+    url = embedded[0].replace("index.html", "modules.html")
     page = open_page(allowed="net::ERR_FAILED")
     asked: list[str] = []
     page.on("requestfinished", lambda request: asked.append(request.url))
@@ -195,11 +200,54 @@ def test_an_element_loads_what_its_question_needs_and_says_so_when_it_cannot(
         page.unroute(f"**/{file}")
 
 
-def test_a_page_that_pins_the_modules_takes_no_others(
+def test_the_element_is_one_script_with_all_that_open_collections_need(
     open_page: OpenPage, embedded: tuple[str, Store, StoredCollection]
 ) -> None:
+    """Two rounds of requests: the script; then the contract and the texts, side by side."""
+    page = open_page()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url.rpartition("/")[2]))
+    page.goto(embedded[0])
+    expect(element(page, "homepage").get_by_label("mail")).to_be_visible()
+    expect(element(page, "hours").locator("input")).to_be_visible()
+    assert asked[:2] == ["index.html", "element.bundle.js"]
+    assert sorted(asked[2:]) == ["collection", "en.js"]
+
+
+def test_an_element_loads_the_second_script_where_a_contract_needs_more(
+    open_page: OpenPage, tmp_path: Path
+) -> None:
+    store = open_store(f"sqlite:///{tmp_path / 'store.db'}")
+    groups = {"country": ["DE", "FR", "other"]}
+    store.register(Collection.resolve({**WISH, "groups": groups, "questions": [HOMEPAGE]}))
+    (tmp_path / "site").mkdir()
+    with background(Service(store, "survey")) as url, site(tmp_path / "site") as address:
+        (tmp_path / "site" / "index.html").write_text(
+            '<!doctype html><html lang="ja"><link rel="icon" href="data:,"><title>Other</title>'
+            f'<script type="module" src="{url}/client/element.bundle.js"></script>'
+            f'<rumor-question collector="{url}" question="homepage"></rumor-question>'
+        )
+        page = open_page()
+        page.goto(f"{address}/index.html")
+        home = element(page, "homepage")
+        home.locator("select").select_option("FR")
+        home.get_by_label("mail").check()
+        home.locator("button.primary").click()
+        expect(home.locator(".report")).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    ("name", "changed"),
+    [("pinned.html", "element.bundle.js"), ("pinned-modules.html", "kinds/choice.js")],
+)
+def test_a_page_that_pins_the_modules_takes_no_others(
+    open_page: OpenPage,
+    embedded: tuple[str, Store, StoredCollection],
+    name: str,
+    changed: str,
+) -> None:
     """The hashes that are published are those of what is served; one byte more is refused."""
-    url = embedded[0].replace("index.html", "pinned.html")
+    url = embedded[0].replace("index.html", name)
     page = open_page(allowed="integrity")
     page.goto(url)
     home = element(page, "homepage")
@@ -208,12 +256,15 @@ def test_a_page_that_pins_the_modules_takes_no_others(
     said = page.request.get(f"{collector}/client/integrity.json").json()
     assert said == integrity()
     assert {"rumor.js", "element.js", "mechanisms/unary.js", "view/words/ja.js"} <= set(said)
-    for name, value in said.items():
-        body = page.request.get(f"{collector}/client/{name}").body()
+    for file, value in said.items():
+        body = page.request.get(f"{collector}/client/{file}").body()
         assert value == "sha384-" + base64.b64encode(hashlib.sha384(body).digest()).decode()
-    changed = "**/client/kinds/choice.js"
-    page.route(changed, lambda route: route.fulfill(response=route.fetch(), body="export {};"))
+    page.route(
+        f"**/client/{changed}",
+        lambda route: route.fulfill(response=route.fetch(), body="export {};"),
+    )
     page.reload()
     # A module that loads later, and is not what was read: told, and nothing is asked.
-    expect(home.get_by_role("alert")).to_contain_text("cannot be reached just now")
+    if changed != "element.bundle.js":
+        expect(home.get_by_role("alert")).to_contain_text("cannot be reached just now")
     expect(home.locator("input")).to_have_count(0)

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from rumor.client.modules import FOLDER as CLIENT
+from rumor.collector.http.pages import WEB
 from rumor.contract.collection import Question
 from rumor.mechanisms import Wave
 from tests import lives_of_analysts, lives_of_respondents
@@ -135,7 +137,8 @@ def strips(question: Question) -> Iterator[tuple[str, str | None]]:
         typed = [re.search(r'type="(?:number|text)".* = "(.*)"', line) for line in lines]
         ticked = [re.search(r'value="(.*)" \[x\]', line) for line in lines]
         marked = [line for line in lines if "insetInlineStart" in line]
-        held = [found for found in (*typed, *ticked) if found is not None]
+        slid = [re.search(r'p class="value" dir="auto" .*: "(.*)"', line) for line in lines]
+        held = [found for found in (*typed, *ticked, *slid) if found is not None]
         yield held[0][1].strip() if held else "", marked[0] if marked else None
 
 
@@ -164,6 +167,15 @@ def test_the_strip_is_where_reports_of_the_answer_are_likeliest(question: Questi
         assert width == pytest.approx(100 * mechanism.window / outputs, rel=1e-12)
         seen.add(place)
     assert len(seen) >= min(3, scale.domain)
+
+
+def test_notes_look_alike_on_pages_and_in_elements() -> None:
+    """A mistake, information and what was received: the same rules in both style sheets."""
+    page = (WEB / "base.css").read_text("utf-8")
+    rules = re.findall(r"^\.notice\b.*?\}$", page, re.MULTILINE | re.DOTALL)
+    assert len(rules) == 6
+    element = (CLIENT / "view" / "style.js").read_text("utf-8")
+    assert [rule for rule in rules if rule not in element] == []
 
 
 def charts(name: str) -> Iterator[tuple[str, str, Any]]:

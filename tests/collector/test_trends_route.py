@@ -84,7 +84,7 @@ def test_it_says_what_python_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert [row["line"] for row in found["estimates"]] == plain.columns()["line"]
     assert found["collection"] == contract.digest
     watched = rumor.watch(contract.question("q").mechanism, days)
-    assert found["watch"] == watched.summary()
+    assert found["watch"] == watched.changes_as_dict()
     assert found["watch"]["finding"] == watched.finding
     assert [row["from"] for row in found["watch"]["changes"]] == [
         watched.periods[change.began] for change in watched.changes

@@ -81,7 +81,9 @@ def test_the_page_is_one_file_without_scripts_or_network(tmp_path: Path) -> None
     path = write_page(demo, tmp_path / "demo.html")
     html = path.read_text(encoding="utf-8")
     assert html.startswith("<!doctype html>")
-    assert html.count("<svg") == 1
+    assert html.count('<i class="whisker">') == html.count('<i class="true">') == len(SHARES)
+    assert ".bars li {" in html
+    assert "var(--bar)" in html
     assert "<script" not in html
     loads = re.findall(r"(?:src|href|url)\s*[=(]\s*['\"]?(?!#)[^'\">\s]+", html)
     assert loads == []

@@ -88,6 +88,7 @@ const ACTIONS = {
     for (const group of place.querySelectorAll("[role=radiogroup]")) group.querySelectorAll("input")[1].click();
     for (const box of of("checkbox").slice(1, 2)) box.click();
     for (const field of of("number").filter(({ hidden }) => !hidden)) field.enter(field.getAttribute("max"));
+    if (!of("number").length) for (const field of of("range")) field.enter(field.getAttribute("max"));
     for (const field of of("text")) field.enter("word");
   },
   attribute: (step) => find(step).setAttribute(step.name, step.value),

@@ -11,9 +11,11 @@ import pytest
 
 import rumor
 from rumor.core.errors import InputError
+from rumor.results.chart_parts import LINE
 from rumor.results.charts import chart_svg, frequency_chart, save_chart, strata_chart
 from rumor.results.estimate import Estimate
 from rumor.results.view import View
+from tests.results.made import RESULTS
 
 
 def _estimate(count: int = 2000, seed: int = 1) -> Estimate:
@@ -108,3 +110,37 @@ def test_other_formats_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"must end in .html, .png, .svg; got '.*c.gif'"):
         _estimate().plot(tmp_path / "c.gif")
     assert list(tmp_path.iterdir()) == []
+
+
+def _marks(part: object) -> list[tuple[str, dict[str, Any], dict[str, Any]]]:
+    """Return the type, the look and the encoding of every mark in a specification."""
+    found = []
+    if isinstance(part, dict):
+        if "mark" in part:
+            found.append((part["mark"]["type"], part["mark"], part.get("encoding", {})))
+        found += [each for value in part.values() for each in _marks(value)]
+    elif isinstance(part, list):
+        found += [each for value in part for each in _marks(value)]
+    return found
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_charts_of_all_kinds_have_one_style(name: str) -> None:
+    """The same fonts, frame, place of the caption, colours of intervals, and caps at their ends."""
+    spec = RESULTS[name]().plot().to_dict()
+    assert spec["config"] == frequency_chart(_estimate()).to_dict()["config"]
+    assert spec["config"]["title"]["anchor"] == "start"
+    assert isinstance(spec["title"]["text"], str)
+    assert isinstance(spec["title"]["subtitle"], list)
+    marks = _marks(spec)
+    fields = [
+        {axis.get("field") for axis in each.values() if "field" in axis} for *_, each in marks
+    ]
+    rules = [i for i, seen in enumerate(fields) if marks[i][0] == "rule" and "low" in seen]
+    ends = [i for i, seen in enumerate(fields) if marks[i][0] == "tick" and seen & {"low", "high"}]
+    assert len(ends) == 2 * len(rules)
+    for i in rules:
+        assert marks[i][1]["strokeWidth"] == 1.6
+        assert marks[i][1].get("color", LINE) == LINE
+    for i in ends:
+        assert (marks[i][1]["size"], marks[i][1]["thickness"]) == (9, 1.6)

@@ -108,7 +108,8 @@ def of_ordered(one: OrderedEstimate, rows: list[int], view: View) -> Cells:
     shares = [one.cdf(value, level) for value in upper]
     found: Cells = {"value": [one.values[i] for i in rows]}
     found |= {"frequency": one.frequency[rows].tolist()}
-    found |= {"low": [None] * len(rows), "high": [None] * len(rows)}
+    bins = [one.share(value - one.scale.unit, value, level) for value in upper]
+    found |= {"low": [x.low for x in bins], "high": [x.high for x in bins]}
     found |= {"cdf": [x.value for x in shares], "cdf_low": [x.low for x in shares]}
     return found | {"cdf_high": [x.high for x in shares]}
 

@@ -11,7 +11,6 @@ from rumor.core.files import PathLike, write_whole
 from rumor.core.plain_text import decimals_for, percent
 from rumor.demo.crowd import Demo
 from rumor.results.chart_files import POLICY
-from rumor.results.charts import chart_svg, frequency_chart
 from rumor.results.rows import poisoning_line
 from rumor.results.view import View
 
@@ -33,21 +32,32 @@ th:first-child, td:first-child { text-align: left; }
        font: 600 .8rem/1 var(--mono); }
 .one { background: var(--accent); border-color: var(--accent); color: var(--on-accent); }
 tr.truth td:first-child { font-weight: 600; }
-figure { margin: 1rem 0; padding: .6rem; overflow-x: auto; background: #fff; border-radius: 1rem;
+figure { margin: 1rem 0; padding: 1.1rem 1.2rem; background: var(--card); border-radius: 1rem;
          border: 1px solid var(--line); }
-svg { max-width: 100%; height: auto; }
+figcaption { margin-bottom: .8rem; font-size: .92rem; color: var(--soft); }
+.track .true, .key { width: .6rem; height: .6rem; background: var(--warn);
+                     transform: rotate(45deg); }
+.track .true { left: calc(var(--truth) - .3rem); top: calc(50% - .3rem); }
+.key { display: inline-block; margin: 0 .3rem 0 .2rem; }
 small, code { color: var(--soft); } code { font: .8em var(--mono); overflow-wrap: anywhere; }
-/* The chart is drawn on white; in the dark, dark on light becomes light on dark, with its hues. */
-@media (prefers-color-scheme: dark) {
-  figure { background: var(--card); } svg { filter: invert(.89) hue-rotate(180deg); }
-}
 """
+
+
+_WEB = Path(rumor.collector.__file__).parent / "web"
 
 
 def tokens() -> str:
     """Return the pages' colours and fonts: the style sheet up to its first rule for elements."""
-    style = Path(rumor.collector.__file__).parent / "web" / "base.css"
-    return style.read_text("utf-8").partition("\n*, ::before")[0]
+    return (_WEB / "base.css").read_text("utf-8").partition("\n*, ::before")[0]
+
+
+def _bars_style() -> str:
+    """Return the style of the dashboard's bars: their colour, and the rules of their rows."""
+    style = (_WEB / "dashboard.css").read_text("utf-8")
+    colours, _, rest = style.partition("\n.top")
+    return (
+        f"{colours}\n.bars{rest.partition(chr(10) + '.bars')[2].partition(chr(10) + '.presets')[0]}"
+    )
 
 
 def write_page(demo: Demo, path: PathLike) -> Path:
@@ -62,21 +72,13 @@ def write_page(demo: Demo, path: PathLike) -> Path:
 def page(demo: Demo) -> str:
     """Return the page as HTML."""
     person, answer = demo.person, escape(demo.labels[demo.person.answer])
-    chart = chart_svg(
-        frequency_chart(
-            demo.estimate,
-            View(of="people"),
-            title="What the reports reveal together, beside the truth",
-            truth=demo.truth,
-        )
-    )
     return f"""<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="{POLICY}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Rumor: a sensitive question</title>
-<style>{tokens()}{_STYLE}</style>
+<style>{tokens()}{_bars_style()}{_STYLE}</style>
 <main>
 <h1>{escape(demo.question.text)}</h1>
 <p class="lead">{demo.estimate.reports:,} simulated people answered. Nobody saw an answer.</p>
@@ -91,7 +93,9 @@ This is what left their device instead:</p>
 <h2>All of them</h2>
 <p>A single report says next to nothing. But the coins are known, so their effect on the
 counts of {demo.estimate.reports:,} reports is known too and can be undone:</p>
-<figure role="img" aria-label="Estimated and true shares of the answers">{chart}</figure>
+<figure><figcaption>What the reports reveal together; lines are 95% intervals,
+<span class="key"></span>is the truth</figcaption>
+{_bars(demo)}</figure>
 {_shares(demo)}
 {_liars(demo)}
 <h2>How many people it takes</h2>
@@ -126,6 +130,27 @@ def _bits(demo: Demo) -> str:
         for i, label in enumerate(demo.labels)
     )
     return f"<table><tr><td></td><th>answer</th><th>sent</th></tr>{rows}</table>"
+
+
+def _bars(demo: Demo) -> str:
+    """Return the shares as the dashboard's bars, with the truth on each."""
+    order = demo.estimate.ranking(None)
+    low, high = demo.estimate.bounds(order, View(of="people", order="estimate"))
+    most = max(high.max(), demo.truth.max())
+    digits = decimals_for(float(demo.estimate.stderr.min()))
+    rows = []
+    for k, i in enumerate(order):
+        share = demo.estimate.frequency[i]
+        places = {"answer": share, "low": low[k], "high": high[k], "truth": demo.truth[i]}
+        style = "; ".join(f"--{name}: {100 * place / most:.2f}%" for name, place in places.items())
+        marks = '<i class="answer"></i><i class="whisker"></i><i class="true"></i>'
+        ends = f"{percent(low[k], digits)} to {percent(high[k], digits)}".replace("%", "")
+        rows.append(
+            f'<li><span class="name">{escape(demo.labels[i])}</span>'
+            f'<span class="track bar" style="{style}" aria-hidden="true">{marks}</span>'
+            f'<span class="said"><strong>{percent(share, digits)}</strong> {ends}</span></li>'
+        )
+    return f'<ol class="bars">{"".join(rows)}</ol>'
 
 
 def _shares(demo: Demo) -> str:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING
 
 import altair as alt
 import numpy as np
 
-from rumor.core.plain_text import one_line, percent
+from rumor.core.plain_text import one_line
 from rumor.results.chart_files import chart_svg as chart_svg
 from rumor.results.chart_files import checked_chart_path as checked_chart_path
 from rumor.results.chart_files import save_chart as save_chart
 from rumor.results.chart_files import save_if_named as save_if_named
-from rumor.results.chart_parts import BAR, INK, LINE, TRUTH
+from rumor.results.chart_parts import BAR, LINE, ROW, TRUTH, WIDTH, framed, lines_fact, whiskers
 from rumor.results.estimate import Estimate
 from rumor.results.intervals import Bounds
 from rumor.results.view import View
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from rumor.core.types import Vector
 
 Chart = alt.LayerChart | alt.FacetChart | alt.HConcatChart
-C = TypeVar("C", alt.LayerChart, alt.FacetChart)
 
 _MAX_FACETS = 24
 
@@ -52,15 +51,14 @@ def frequency_chart(
         [str(estimate.values[i]) for i in order],
         truth is not None,
     )
-    return _styled(layers.properties(width=520, height=alt.Step(24)), title, subtitle)
+    chart = layers.properties(width=WIDTH, height=alt.Step(ROW))
+    return framed(chart, title or "Estimated shares", subtitle)
 
 
 def how_made(estimate: Estimate, view: View) -> str:
     """Return a sentence about the method of the estimates and the meaning of the lines."""
-    return (
-        f"epsilon {estimate.epsilon:.3g} each; method {estimate.method}; "
-        f"lines are {percent(view.level)} intervals of the {view.of}"
-    )
+    made = f"epsilon {estimate.epsilon:.3g} each; method {estimate.method}"
+    return f"{made}; {lines_fact(view)}" if estimate.has_intervals else made
 
 
 def strata_chart(
@@ -107,7 +105,7 @@ def strata_chart(
         facet=alt.Facet("stratum:N", title=None, sort=list(headings.values())),
         columns=2 if len(shown) in (2, 4) else 3,
     )
-    return _styled(facets, title, subtitle)
+    return framed(facets, title or "Estimated shares", subtitle)
 
 
 def _rows(
@@ -154,38 +152,9 @@ def _layers(
         part("estimate")
         .mark_bar(height={"band": 0.72})
         .encode(x=alt.X("frequency:Q", axis=share, title="share of people")),
-        part("interval").mark_rule(strokeWidth=1.6).encode(x=alt.X("low:Q"), x2="high:Q"),
+        *whiskers(part("interval"), colour=None),
     ]
-    for end in ("low:Q", "high:Q"):
-        cap = part("interval").mark_tick(thickness=1.6, size=9, orient="vertical", opacity=1)
-        layers.append(cap.encode(x=alt.X(end)))
     if truth:
         mark = part("truth").mark_point(shape="diamond", size=60, filled=True, opacity=1)
         layers.append(mark.encode(x=alt.X("truth:Q")))
     return alt.LayerChart(layer=layers)
-
-
-def _styled(chart: C, title: str | None, subtitle: list[str]) -> C:
-    text = {"labelFont": "sans-serif", "titleFont": "sans-serif", "labelColor": INK}
-    styled: Any = chart
-    styled = (
-        styled.properties(title=alt.Title(title or "Estimated shares", subtitle=subtitle))
-        .configure(background="white", padding=12)
-        .configure_view(stroke=None)
-        .configure_axis(
-            **text, labelFontSize=12, titleFontSize=12, titleFontWeight="normal", gridColor="#eee"
-        )
-        .configure_axisY(domain=False, ticks=False, labelPadding=6, grid=False)
-        .configure_legend(**text, labelFontSize=12)
-        .configure_header(**text, labelFontSize=13, labelFontWeight="bold")
-        .configure_title(
-            font="sans-serif",
-            subtitleFont="sans-serif",
-            anchor="start",
-            fontSize=15,
-            subtitleFontSize=12,
-            subtitleColor="#555",
-            offset=10,
-        )
-    )
-    return cast("C", styled)

@@ -178,9 +178,18 @@ class Estimate(RankedRows):
             "stderr": self.stderr[places],
         }
 
+    @property
+    def has_intervals(self) -> bool:
+        """Whether any value has an interval."""
+        return not np.isnan(self.stderr).all()
+
+    @override
+    def _validity(self, view: View) -> str:
+        return super()._validity(view) if self.has_intervals else ""
+
     def coverage_sentence(self, view: View) -> str:
         """Return which rows the intervals of a view cover, or why there are none."""
-        if np.isnan(self.stderr).all():
+        if not self.has_intervals:
             return "no intervals: the channel has no inverse, so other shares fit as well"
         return super().coverage_sentence(view)
 

@@ -256,10 +256,13 @@ class Tabular(abc.ABC):
         """Return the lines under a table: at most three, each complete by itself."""
         return [
             f"{self.reports:,} reports, epsilon {self.epsilon:.4g} per report; "
-            f"method {self.method}; confidence intervals for {TARGETS[view.of]}, "
-            f"{VALID_FOR[view.looks]}",
+            f"method {self.method}{self._validity(view)}",
             self.coverage_sentence(view),
         ]
+
+    def _validity(self, view: View) -> str:
+        """Return the target and the looks of the intervals of a `view`, to end a line."""
+        return f"; confidence intervals for {TARGETS[view.of]}, {VALID_FOR[view.looks]}"
 
     def details(self, view: View) -> list[str]:
         """Return further sentences about the numbers, each complete by itself."""

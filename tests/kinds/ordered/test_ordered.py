@@ -34,9 +34,13 @@ def expected_counts(wave: Wave, law: np.ndarray[Any, Any], people: int = PEOPLE)
     return np.rint(people * wave.band.forward(law)).astype(np.int64)
 
 
-def estimated(wave: Wave, law: np.ndarray[Any, Any], method: str = "auto") -> OrderedEstimate:
+def estimated(
+    wave: Wave, law: np.ndarray[Any, Any], method: str = "auto", **options: Any
+) -> OrderedEstimate:
     counts = expected_counts(wave, law)
-    return rumor.estimate(wave, rumor.Summary(wave, int(counts.sum()), counts), method=method)
+    summary = rumor.Summary(wave, int(counts.sum()), counts)
+    found: OrderedEstimate = rumor.estimate(wave, summary, method=method, **options)
+    return found
 
 
 def bell(domain: int, middle: float = 0.4, width: float = 0.15) -> np.ndarray[Any, Any]:
@@ -192,18 +196,46 @@ def test_published_methods_answer_and_keep_the_intervals(method: str) -> None:
         estimated(wave, bell(64), "clip")
 
 
-def test_single_bins_are_claimed_only_where_it_is_known_what_people_round_to() -> None:
-    rows = estimated(Wave(low=0, high=50, epsilon=1.0), bell(51)).columns()
-    assert set(rows["low"]) == {None}
-    assert None not in rows["cdf_low"]
-    declared = estimated(Wave(low=0, high=50, epsilon=1.0, round_to=5), bell(51))
-    columns = declared.columns()
-    assert None not in columns["low"]
-    for low, share, high in zip(columns["low"], columns["frequency"], columns["high"], strict=True):
-        assert low <= share <= high  # type: ignore[operator]
-    wider = declared.columns(simultaneous=True)
-    assert all(w <= p for w, p in zip(wider["cdf_low"], columns["cdf_low"], strict=True))  # type: ignore[operator]
-    assert "`round`" in estimated(Wave(low=0, high=50, epsilon=1.0), bell(51)).explain()
+def test_single_bins_have_the_intervals_of_their_shares() -> None:
+    free = Wave(low=0, high=50, epsilon=1.0)
+    for wave in (free, Wave(low=0, high=50, epsilon=1.0, round_to=5)):
+        found = estimated(wave, bell(51))
+        columns = found.columns()
+        for place in (0, 20, 37, 50):
+            share = found.share(place)
+            ends = [columns[name][place] for name in ("low", "frequency", "high")]
+            assert ends == pytest.approx([share.low, share.value, share.high])
+        wider = found.columns(simultaneous=True)
+        for name in ("low", "cdf_low"):
+            assert all(w <= p for w, p in zip(wider[name], columns[name], strict=True))  # type: ignore[operator]
+        assert "interval" not in found.explain()
+
+
+def test_very_many_bins_are_bounded_by_their_blocks() -> None:
+    wave = Wave(low=0.0, high=1.0, bins=2000, epsilon=2.0)
+    found = estimated(wave, bell(2000))
+    columns = found.columns()
+    assert set(columns["low"]) == {0.0}
+    block = found.share(800 / 2000, 802 / 2000)
+    assert columns["high"][800] == columns["high"][801] == pytest.approx(block.high)
+    assert len(set(columns["high"])) > 100
+
+
+def test_single_bins_assume_nothing_where_people_may_round() -> None:
+    """One number holds a third of the people, which no smooth distribution has."""
+    law = 0.7 * bell(20) + 0.3 * (np.arange(20) == 10)
+    wave = Wave(low=0, high=19, epsilon=1.0)
+    free, smooth = estimated(wave, law), estimated(wave, law, assume="smooth")
+    for name in ("low", "high"):
+        assert smooth.columns()[name] == free.columns()[name]
+        assert [bar[name] for bar in smooth.histogram()] == smooth.columns()[name]
+    assert "intervals of single bins hold whatever the distribution" in " ".join(
+        smooth.explain().split()
+    )
+    declared = estimated(Wave(low=0, high=19, epsilon=1.0, round_to=10), law, assume="smooth")
+    assert "single bins" not in declared.explain()
+    assert declared.columns()["low"] != free.columns()["low"]
+    assert smooth.columns()["low"][10] <= law[10] <= smooth.columns()["high"][10]
 
 
 def test_an_estimate_is_told_in_a_table_as_data_and_as_a_picture(tmp_path: Path) -> None:

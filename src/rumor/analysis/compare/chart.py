@@ -7,8 +7,7 @@ from typing import Any
 import altair as alt
 
 from rumor.analysis.compare.result import SHARES, Comparison
-from rumor.core.plain_text import percent
-from rumor.results.chart_parts import around_zero
+from rumor.results.chart_parts import around_zero, lines_fact
 from rumor.results.view import View
 
 
@@ -31,5 +30,5 @@ def comparison_chart(comparison: Comparison, view: View, title: str | None) -> a
                 **{name: (100.0 if share else 1.0) * one[key] for name, key in ends.items()},
             }
         )
-    facts = [f"lines are {percent(view.level)} intervals of the {comparison.of}"]
+    facts = [lines_fact(view, comparison.of)]
     return around_zero(rows, "difference", title or "Differences", facts)

@@ -11,7 +11,7 @@ from rumor.analysis.trend.grouped import GroupedTrends
 from rumor.analysis.trend.result import Trend
 from rumor.analysis.trend.watch import Watch
 from rumor.core.plain_text import percent
-from rumor.results.chart_parts import LINE, SERIES, TRUTH
+from rumor.results.chart_parts import LINE, SERIES, TRUTH, framed
 from rumor.results.rows import finite
 from rumor.results.view import Order, View
 
@@ -92,13 +92,10 @@ def grouped_trend_chart(found: GroupedTrends, view: View, title: str | None) -> 
     ]
     if len(found.trends) > len(groups):
         facts.append(f"{len(groups)} of {len(found.trends)} groups")
-    chart: alt.FacetChart = (
-        layers.facet(facet=alt.Facet("group:N", title=None, sort=groups), columns=3)
-        .properties(title=alt.Title(title or "Over time", subtitle=facts))
-        .configure(background="white", padding=12)
-        .configure_view(stroke=None)
+    chart: alt.FacetChart = layers.facet(
+        facet=alt.Facet("group:N", title=None, sort=groups), columns=3
     )
-    return chart
+    return framed(chart, title or "Over time", facts)
 
 
 def _series(found: GroupedTrends, most: int) -> list[str]:
@@ -163,11 +160,7 @@ def _panels(
             .encode(x="changed:T"),
         ],
     ).properties(width=280, height=150)
-    chart: alt.FacetChart = (
-        layers.facet(facet=alt.Facet("panel:N", title=None, sort=panels), columns=2)
-        .resolve_scale(y="independent")
-        .properties(title=alt.Title(title, subtitle=facts))
-        .configure(background="white", padding=12)
-        .configure_view(stroke=None)
-    )
-    return chart
+    chart: alt.FacetChart = layers.facet(
+        facet=alt.Facet("panel:N", title=None, sort=panels), columns=2
+    ).resolve_scale(y="independent")
+    return framed(chart, title, facts)

@@ -22,6 +22,8 @@ const HOST = `
   --soft: var(--rumor-soft, light-dark(#5c6168, #a3a8b0)); --line: var(--rumor-line, light-dark(#e3e0da, #2e333a));
   --accent: var(--rumor-accent, light-dark(#1d5a96, #8cc1f5)); --on-accent: var(--rumor-on-accent, light-dark(#ffffff, #0c1a28));
   --wash: var(--rumor-wash, light-dark(#eaf1f8, #1d2a38)); --warn: var(--rumor-warn, light-dark(#9a3412, #f4a98a));
+  --good: var(--rumor-good, light-dark(#1c6638, #93d6aa));
+  --warn-wash: color-mix(in srgb, var(--warn) 8%, var(--card)); --good-wash: color-mix(in srgb, var(--good) 8%, var(--card));
   --mono: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace;
   display: block;
 }
@@ -40,8 +42,6 @@ h2, h3, p { margin: 0; }
 .title { font-size: 1.25em; font-weight: 620; line-height: 1.25; overflow-wrap: anywhere; color: inherit; letter-spacing: 0; }
 .soft { color: var(--soft); font-size: 0.9em; }
 .notice, .status { margin-top: 0.8rem; }
-.notice { color: var(--warn); }
-.info { border-radius: 0.6rem; padding: 0.6rem 0.8rem; }
 .action { margin-top: 1.1rem; display: grid; gap: 0.5rem; justify-items: start; }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 .title:focus-visible, .status:focus-visible { outline-color: transparent; }
@@ -165,11 +165,12 @@ export class RumorQuestion extends HTMLElement {
     this.#root.append(box);
   }
 
-  #render(status = null) {
+  /** Show the element, with a `status` that is information, or that something was `received`. */
+  #render(status = null, look = "info") {
     const { words, contract, card, notices } = this.#known;
     const { question, state } = card;
     const title = h("h2", { class: "title", part: "title", id: "title", tabindex: "-1", dir: "auto" }, question.text || question.id);
-    const said = h("p", { class: "status", part: "status", role: "status", tabindex: "-1" }, status);
+    const said = h("p", { class: status ? `status notice ${look}` : "status", part: "status", role: "status", tabindex: "-1" }, status);
     const place = h("div", { class: "action", part: "action" });
     const body = { open: () => this.#asking(place), drawn: () => this.#drawn(place), sent: () => this.#sent(place), full: () => h("p", { class: "soft" }, fullSentence(card, words, this.#known.withdrawable)), away: () => (closed.has(contract.digest) ? h("p", { class: "soft" }, words.closed) : null) }[state]();
     this.#put(words, title, state === "full" ? null : notices, body, h("div", { role: "alert" }), said, place, this.#spent());
@@ -259,7 +260,7 @@ export class RumorQuestion extends HTMLElement {
       const count = outcome.accepted + outcome.duplicates;
       if (count) card.state = "sent";
       await this.#stock();
-      this.#render(count ? words.sentAll(1) : words.otherTab);
+      this.#render(count ? words.sentAll(1) : words.otherTab, count ? "received" : "info");
       this.#focus(".status");
       if (count) this.#tell("rumor-sent", { question: card.question.id, accepted: outcome.accepted });
       if (over) this.#complain(over, words, null);
@@ -275,7 +276,7 @@ export class RumorQuestion extends HTMLElement {
       if (outcome.left && outcome.refusal) throw Object.assign(new RumorError("refused", outcome.problem), { type: outcome.refusal });
       if (outcome.left) throw new RumorError("away", outcome.problem);
       const count = outcome.withdrawn + outcome.absent;
-      this.#render(words.withdrawn(count));
+      this.#render(words.withdrawn(count), "received");
       this.#focus(".status");
       this.#tell("rumor-withdrawn", { count });
     });

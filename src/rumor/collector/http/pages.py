@@ -23,10 +23,10 @@ from starlette.routing import Route
 
 import rumor.collector
 from rumor.client.modules import FOLDER as CLIENT
-from rumor.client.modules import integrity
+from rumor.client.modules import element_scripts, integrity
+from rumor.client.page_script import page_scripts
 from rumor.collector.chart_rendering import bundle
 from rumor.collector.http.headers import DASHBOARD_POLICY, answer_policy, takes_gzip
-from rumor.collector.http.page_script import page_scripts
 from rumor.collector.http.problems import Problem
 from rumor.collector.metrics import Metrics
 from rumor.contract.collection import Collection
@@ -174,9 +174,10 @@ def modules_of(collection: Collection | None) -> frozenset[str]:
 
 
 @functools.cache
-def _hashes() -> Asset:
-    """Return the hashes of the client's modules, for pages that pin them."""
-    return Asset.of(msgspec.json.encode(integrity()), ".json")
+def _client_made() -> Mapping[str, Asset]:
+    """Return the made files of the client by name: the element's scripts, and all hashes."""
+    made = {name: Asset.of(body, ".js") for name, body in element_scripts().items()}
+    return {**made, HASHES: Asset.of(msgspec.json.encode(integrity()), ".json")}
 
 
 class Pages:
@@ -229,7 +230,7 @@ class Pages:
     async def client(self, request: Request) -> Response:
         """Return the client's modules, for pages of any site."""
         name = request.path_params["name"]
-        asset = _hashes() if name == HASHES else self._file(CLIENT, name)
+        asset = _client_made().get(name) or self._file(CLIENT, name)
         return self._count(asset.response(request, {"Access-Control-Allow-Origin": "*"}))
 
     def _file(self, folder: Path, name: str) -> Asset:

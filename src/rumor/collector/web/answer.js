@@ -45,10 +45,14 @@ async function speak(lang) {
   byId("lead").textContent = words.lead;
 }
 
+// How a sentence of the status line looks: as information, or as what was received.
+const LOOKS = { drawn: "notice info", otherTab: "notice info", sentAll: "notice received", withdrawn: "notice received" };
+
 /** Show a sentence in the status line, by its name and arguments, so that it can be translated later. */
 function announce(name, ...values) {
   page.say = name && [name, values];
   const sentence = name ? page.words[name] : "";
+  byId("status").className = `status ${LOOKS[name] ?? ""}`.trim();
   byId("status").textContent = typeof sentence === "function" ? sentence(...values) : sentence;
 }
 

@@ -7,18 +7,24 @@ import { foundAlarms, panelOf } from "./panels.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** Draw numbers as a line without axes; `label` says what it shows. */
-function sparkline(numbers, label) {
-  const [least, most] = [Math.min(...numbers), Math.max(...numbers)];
-  const point = (number, i) => `${((100 * i) / (numbers.length - 1)).toFixed(1)},${(28 - (24 * (number - least)) / (most - least || 1)).toFixed(1)}`;
+/**
+ * Draw numbers as a line without axes, over the band of their intervals where they have some, so that noise looks like noise;
+ * `caption` says in print where it begins and where it ends.
+ * @param {{ at: number, low?: number | null, high?: number | null }[]} points
+ */
+function sparkline(points, caption) {
+  const all = points.flatMap(({ at, low, high }) => [at, low ?? at, high ?? at]);
+  const [least, most] = [Math.min(...all), Math.max(...all)];
+  const place = (number, i) => `${((100 * i) / (points.length - 1)).toFixed(1)},${(30 - (28 * (number - least)) / (most - least || 1)).toFixed(1)}`;
   const node = (tag, attributes) => {
     const made = document.createElementNS(SVG, tag);
     for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
     return made;
   };
-  const picture = node("svg", { class: "sparkline", viewBox: "0 0 100 32", preserveAspectRatio: "none", role: "img", "aria-label": label });
-  picture.append(node("polyline", { points: numbers.map(point).join(" "), "vector-effect": "non-scaling-stroke" }));
-  return picture;
+  const picture = node("svg", { class: "sparkline", viewBox: "0 0 100 32", preserveAspectRatio: "none", "aria-hidden": "true" });
+  const band = [...points.map(({ at, high }, i) => place(high ?? at, i)), ...points.map(({ at, low }, i) => place(low ?? at, i)).reverse()];
+  picture.append(node("polygon", { points: band.join(" ") }), node("polyline", { points: points.map(({ at }, i) => place(at, i)).join(" "), "vector-effect": "non-scaling-stroke" }));
+  return h("figure", {}, picture, h("figcaption", { class: "soft" }, caption.map((part) => h("span", {}, part))));
 }
 
 /** Draw how the first answer moved, or how many reports came each day where nothing else is known. */
@@ -26,11 +32,12 @@ function movedLine(question, { estimate, trend }) {
   const top = estimate && panelOf(question).top(estimate);
   const line = top && trend ? trend.estimates.filter(({ quantity, value }) => quantity === top.quantity && String(value) === String(top.name)) : [];
   if (line.length > 1) {
-    const [first, last] = [line[0], line[line.length - 1]];
-    return sparkline(line.map((row) => row.line), `${top.name}: ${top.show(first.line)} on ${day(first.period)}, ${top.show(last.line)} on ${day(last.period)}`);
+    const said = (row) => `${day(row.period)}: ${top.show(row.line)}`;
+    return sparkline(line.map(({ line: at, low, high }) => ({ at, low, high })), [said(line[0]), said(line[line.length - 1])]);
   }
   if (question.days.length < 2) return null;
-  return sparkline(question.days.map(({ reports }) => reports), `Reports of each day since ${day(question.days[0].day)}`);
+  const counts = question.days.map(({ reports }) => reports);
+  return sparkline(counts.map((at) => ({ at, low: 0 })), [`${day(question.days[0].day)}: ${counted(counts[0], "report")}`, `${day(question.days[counts.length - 1].day)}: ${counted(counts[counts.length - 1], "report")}`]);
 }
 
 /**

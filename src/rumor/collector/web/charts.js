@@ -125,9 +125,14 @@ export function moved(given, isShare, width) {
   };
 }
 
+// The least number of days on the axis of a chart of reports: of fewer, a bar would be as wide as the chart.
+const LEAST = 14;
+
 /** Reports of each day; of days past retention, several together. */
 export function days(given) {
-  const rows = given.map((row) => ({ ...row, days: row.last === row.day ? row.day : `${row.day}..${row.last}` }));
+  const early = new Date(Date.parse(given[given.length - 1].last) - (LEAST - 1) * 864e5).toISOString().slice(0, 10);
+  const before = given[0].day > early ? [{ day: early, last: early, reports: 0 }] : [];
+  const rows = [...before, ...given].map((row) => ({ ...row, days: row.last === row.day ? row.day : `${row.day}..${row.last}` }));
   return {
     ...whole,
     height: 130,

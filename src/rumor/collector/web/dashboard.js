@@ -563,7 +563,7 @@ async function refreshAll() {
       failed(problem);
       return;
     }
-    if (!page.overview || !byId("cards")) return;
+    if (!byId("cards")) return;
     page.known.set(glanceAt(question), known);
     const old = byId("cards").children[i];
     const isFocused = document.activeElement?.closest("article") === old;

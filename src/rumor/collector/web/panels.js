@@ -59,7 +59,7 @@ export function alarms(estimate, integrity) {
       : integrity && !integrity.failed && h("p", { class: "soft quietly" }, calm, integrity.explanation),
     integrity?.failed && h("div", { class: "notice", role: "alert" },
       h("p", {}, h("strong", {}, "Not tested: "), "the test for crafted reports failed. ", integrity.failed)),
-    noted && h("p", { class: "quietly" }, h("strong", {}, "Note: "), sentence(noted)),
+    noted && h("p", { class: "notice info" }, h("strong", {}, "Note: "), sentence(noted)),
   ].filter(Boolean);
 }
 
@@ -88,7 +88,8 @@ export function remarks(question, estimate) {
   const { most } = panelOf(question);
   if (estimate.estimates.length === most) lines.push(h("p", {}, `The table has the ${whole(most)} most frequent; all are in the downloads.`));
   else if (hidden > 0) lines.push(h("p", {}, `The ${whole(hidden)} least frequent are in the table and the downloads.`));
-  lines.push(h("p", { class: "soft" }, `Lines are ${share(estimate.level, 0)} intervals of the ${estimate.of}, ${validFor(estimate)}: ${estimate.covers}. Method: ${estimate.method}.`));
+  const covers = estimate.covers.startsWith("no ") ? sentence(estimate.covers) : `${share(estimate.level, 0)} intervals of the ${estimate.of}, ${validFor(estimate)}: ${estimate.covers}.`;
+  lines.push(h("p", { class: "soft" }, `${covers} Method: ${estimate.method}.`));
   lines.push(...(estimate.notes ?? []).map((note) => h("p", { class: "soft" }, sentence(note))));
   const bound = estimate.diagnostics?.fake_clients?.sentence;
   if (bound) lines.push(h("p", { class: "soft" }, sentence(bound)));

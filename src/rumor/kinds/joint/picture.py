@@ -14,7 +14,7 @@ import altair as alt
 import numpy as np
 
 from rumor.core.plain_text import decimals_for, one_line, percent
-from rumor.results.chart_parts import INK, TILES, TRUTH, frame_panels
+from rumor.results.chart_parts import INK, TILES, TRUTH, framed
 from rumor.results.view import View
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def joint_chart(
         *[_strength(estimate, pair, view) for pair in estimate.tables],
         *(["orange: the truth"] if truth is not None else []),
     ]
-    return frame_panels(alt.VConcatChart(vconcat=panels), title or "Estimated table", facts)
+    return framed(alt.VConcatChart(vconcat=panels), title or "Estimated table", facts)
 
 
 def strata_chart(
@@ -58,7 +58,7 @@ def strata_chart(
     facts = [f"by {by}; below each share its {percent(view.level)} interval"]
     if len(estimates) > len(most):
         facts.append(f"{len(estimates) - len(most):,} smaller groups are not shown")
-    return frame_panels(alt.VConcatChart(vconcat=panels), title, facts)
+    return framed(alt.VConcatChart(vconcat=panels), title, facts)
 
 
 def _strength(estimate: JointEstimate, pair: tuple[int, int], view: View) -> str:

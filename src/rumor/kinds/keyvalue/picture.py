@@ -8,8 +8,17 @@ from typing import TYPE_CHECKING
 import altair as alt
 import numpy as np
 
-from rumor.core.plain_text import percent
-from rumor.results.chart_parts import BAR, LINE, base_chart, diamonds, frame_panels, points
+from rumor.results.chart_parts import (
+    BAR,
+    ROW,
+    WIDTH,
+    base_chart,
+    diamonds,
+    framed,
+    lines_fact,
+    points,
+    whiskers,
+)
 from rumor.results.view import View
 
 if TYPE_CHECKING:
@@ -46,18 +55,18 @@ def keyvalue_chart(
             layers = _bars(data, names, known)
         else:
             layers = points(data, "mean", "mean of those who hold it", list(estimate.range), known)
-        panels.append(alt.LayerChart(layer=layers).properties(width=320, height=alt.Step(22)))
+        panels.append(
+            alt.LayerChart(layer=layers).properties(width=WIDTH // 2, height=alt.Step(ROW))
+        )
     hidden = len(estimate.values) - len(order)
     facts = [
         f"{estimate.reports:,} reports, epsilon {estimate.epsilon:.3g} each; method "
-        f"{estimate.method}; lines are {percent(view.level)} intervals of the {view.of}",
+        f"{estimate.method}; {lines_fact(view)}",
         estimate.coverage_sentence(view),
         *estimate.notes,
         *([f"the {hidden:,} least frequent keys are not shown"] if hidden else []),
     ]
-    return frame_panels(
-        alt.HConcatChart(hconcat=panels), title or "Estimated shares and means", facts
-    )
+    return framed(alt.HConcatChart(hconcat=panels), title or "Estimated shares and means", facts)
 
 
 def _bars(
@@ -67,6 +76,6 @@ def _bars(
     share = alt.X("frequency:Q", axis=alt.Axis(format="%"), title="share of people")
     layers = [
         base.mark_bar(color=BAR, height={"band": 0.72}).encode(x=share),
-        base.mark_rule(color=LINE, strokeWidth=1.6).encode(x=alt.X("low:Q"), x2="high:Q"),
+        *whiskers(base),
     ]
     return layers + ([diamonds(base)] if truth else [])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import altair as alt
 
 from rumor.core.plain_text import percent
-from rumor.results.chart_parts import points
+from rumor.results.chart_parts import ROW, WIDTH, framed, points
 from rumor.results.view import View
 
 if TYPE_CHECKING:
@@ -21,9 +21,9 @@ def mean_chart(
     low, high = estimate.bounds(view)
     row = {"value": "mean", "mean": estimate.mean, "low": low, "high": high, "truth": truth}
     layers = points([row], "mean", "mean", list(estimate.range), truth is not None)
-    facts = (
+    facts = [
         f"{estimate.reports:,} reports, epsilon {estimate.epsilon:.3g} each; "
         f"the line is the {percent(view.level)} interval of the {view.of}"
-    )
-    chart = alt.LayerChart(layer=layers).properties(width=520, height=60)
-    return chart.properties(title=alt.Title(title or "Estimated mean", subtitle=facts))
+    ]
+    chart = alt.LayerChart(layer=layers).properties(width=WIDTH, height=alt.Step(ROW))
+    return framed(chart, title or "Estimated mean", facts)

@@ -9,7 +9,17 @@ import altair as alt
 import numpy as np
 
 from rumor.core.plain_text import percent
-from rumor.results.chart_parts import BAR, LINE, TRUTH, frame_panels, points
+from rumor.results.chart_parts import (
+    BAR,
+    LINE,
+    ROW,
+    TRUTH,
+    WIDTH,
+    framed,
+    lines_fact,
+    points,
+    whiskers,
+)
 from rumor.results.view import View
 
 if TYPE_CHECKING:
@@ -19,7 +29,6 @@ if TYPE_CHECKING:
 # Distributions with more bars than this are grouped.
 _BARS = 64
 _MARKED = ((0.25, "25%"), (0.5, "median"), (0.75, "75%"))
-_WIDTH = 560
 # Labels are drawn upright beyond this number of bars.
 _FLAT = 8
 _WHOLE = alt.Scale(domain=[0, 1])
@@ -32,17 +41,18 @@ def distribution_chart(
     labels = estimate.scale.labels is not None
     upper = _labelled(estimate, view, truth) if labels else _histogram(estimate, truth)
     lower = _steps(estimate, view) if labels else _function(estimate, view, truth)
+    band = f"the band is the {percent(view.level)} interval of the population"
     facts = [
         f"{estimate.reports:,} reports, epsilon {estimate.epsilon:.3g} each; method "
-        f"{estimate.method}; the band is the {percent(view.level)} interval of the population",
+        f"{estimate.method}; {lines_fact(view, 'population') if labels else band}",
         *(["dashed: the quartiles"] if not labels else []),
         *(["orange: the truth"] if truth is not None else []),
     ]
     panels = [
-        alt.LayerChart(layer=upper).properties(width=_WIDTH, height=180),
-        alt.LayerChart(layer=lower).properties(width=_WIDTH, height=140),
+        alt.LayerChart(layer=upper).properties(width=WIDTH, height=180),
+        alt.LayerChart(layer=lower).properties(width=WIDTH, height=140),
     ]
-    return frame_panels(alt.VConcatChart(vconcat=panels), title or "Estimated distribution", facts)
+    return framed(alt.VConcatChart(vconcat=panels), title or "Estimated distribution", facts)
 
 
 def _histogram(estimate: OrderedEstimate, truth: Vector | None) -> list[alt.Chart]:
@@ -137,7 +147,7 @@ def _labelled(estimate: OrderedEstimate, view: View, truth: Vector | None) -> li
     share = alt.Y("share:Q", axis=alt.Axis(format="%"), title="share of people")
     layers = [
         base.mark_bar(color=BAR, width={"band": 0.72}).encode(y=share),
-        base.mark_rule(color=LINE, strokeWidth=1.6).encode(y=alt.Y("low:Q"), y2="high"),
+        *whiskers(base, across=False),
     ]
     if truth is not None:
         mark = base.mark_point(shape="diamond", color=TRUTH, size=60, filled=True, opacity=1)
@@ -156,9 +166,7 @@ def _steps(estimate: OrderedEstimate, view: View) -> list[alt.Chart]:
     base = alt.Chart(alt.InlineData(values=data)).encode(x=_names(names))
     title = "share of people up to it"
     return [
-        base.mark_rule(color=LINE, strokeWidth=1.6).encode(
-            y=alt.Y("low:Q", axis=alt.Axis(format="%"), title=title, scale=_WHOLE), y2="high"
-        ),
+        *whiskers(base, across=False, axis=alt.Axis(format="%"), title=title, scale=_WHOLE),
         base.mark_point(color=LINE, filled=True, size=24, opacity=1).encode(y=alt.Y("cdf:Q")),
     ]
 
@@ -184,6 +192,5 @@ def strata_chart(
         rows.append({"value": name, "mean": found.value, "low": found.low, "high": found.high})
     total = sum(estimate.reports for estimate in estimates.values())
     layers = points(rows, "mean", f"mean, by {by}", ends, truth=False)
-    facts = f"{total:,} reports; lines are {percent(view.level)} intervals of the population"
-    chart = alt.LayerChart(layer=layers).properties(width=520, height=alt.Step(24))
-    return chart.properties(title=alt.Title(title, subtitle=facts))
+    chart = alt.LayerChart(layer=layers).properties(width=WIDTH, height=alt.Step(ROW))
+    return framed(chart, title, [f"{total:,} reports; {lines_fact(view, 'population')}"])

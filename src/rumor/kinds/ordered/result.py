@@ -56,6 +56,8 @@ _NAMES = {0.5: "median"}
 # The largest number of positions that a table lists one by one.
 _LISTED = 20
 _ROUNDING = 1e-9
+# The largest number of positions whose shares are bounded one by one, which takes its square.
+_EXACT = 1024
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -305,9 +307,6 @@ class OrderedEstimate(Tabular):
         for name, answer in functions.items():
             prefix = "" if name == "frequency" else f"{name}_"
             found[name] = [float(np.clip(answer[i], 0.0, 1.0)) for i in rows]
-            if name == "frequency" and not self.rounded:
-                found["low"] = found["high"] = [None] * len(rows)
-                continue
             sides = self._positions if name == "frequency" else self.curve().sides
             low, high = sides.ends(z)
             ends = {"low": np.minimum(low, answer), "high": np.maximum(high, answer)}
@@ -317,8 +316,20 @@ class OrderedEstimate(Tabular):
 
     @functools.cached_property
     def _positions(self) -> Sides:
-        """The ends of the share of each position."""
-        return self.sides(np.eye(self.scale.domain))
+        """The ends of the share of each position; of very many, those of 0 and of its block."""
+        domain, assume = self.scale.domain, self._assumed_singly
+        if assume == SMOOTH or domain <= _EXACT:
+            return self.sides(np.eye(domain), assume)
+        each = -(-domain // _EXACT)
+        block = np.arange(domain) // each
+        found = self.sides((block[:, None] == np.arange(block[-1] + 1)).astype(np.float64), assume)
+        zero = np.zeros(domain)
+        return Sides(zero, zero, found.high[block], found.high_deviation[block])
+
+    @property
+    def _assumed_singly(self) -> str:
+        """The assumption of intervals of single positions: none where people may round numbers."""
+        return self.assume if self.rounded else NOTHING
 
     @override
     def coverage_sentence(self, view: View) -> str:
@@ -333,10 +344,10 @@ class OrderedEstimate(Tabular):
     @override
     def details(self, view: View) -> list[str]:
         lines = super().details(view)
-        if not self.rounded:
+        if self.assume != self._assumed_singly:
             lines.append(
-                "single bins have no interval, since people round numbers; `round` in the "
-                "collection file says to which"
+                "intervals of single bins hold whatever the distribution, since people round "
+                "numbers; `round` in the collection file says to which"
             )
         return lines
 
@@ -377,7 +388,8 @@ class OrderedEstimate(Tabular):
         weights = np.zeros((self.scale.domain, len(starts)))
         for bar, start in enumerate(starts):
             weights[start : start + each, bar] = 1.0
-        found = self._measured(weights, View(level, looks=looks, users=users))
+        assume = self._assumed_singly if each == 1 else None
+        found = self._measured(weights, View(level, looks=looks, users=users), assume)
         return [
             {
                 "value": names[start] if each == 1 else self.scale.range_name(start, start + each),

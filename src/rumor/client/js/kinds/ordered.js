@@ -20,11 +20,30 @@ export function control(card, title, tools) {
     shown(value);
     tools.set(value);
   };
-  return [(labels ? choice.control : scale)(card, title, { ...tools, set: changed }), strip.view];
+  return [(labels ? labelScale : scale)(card, title, { ...tools, set: changed }), strip.view];
 }
 
-// The most positions that are a button each.
-const BUTTONS = 11;
+// The most positions that are a button each; and the most labels on a slider, for which a phone has some 300 pixels.
+const [BUTTONS, SLIDES] = [11, 100];
+
+/** Return buttons for few labels, a slider for more, and a search for labels that are too many for a slider. */
+function labelScale(card, title, tools) {
+  const { labels } = card.question;
+  if (labels.length <= BUTTONS || labels.length > SLIDES) return choice.control(card, title, tools);
+  const { h, words, set } = tools;
+  const named = h("p", { class: "value", dir: "auto", "aria-hidden": "true" });
+  const clear = h("button", { type: "button", class: "quiet", onclick: () => (show(undefined), set(undefined), line.input.focus()) }, words.clear);
+  const line = slide(title, tools, labels.length - 1, [labels[0], labels.at(-1)], (place) => (show(labels[place]), set(labels[place])));
+  const show = (label) => {
+    const place = labels.indexOf(label);
+    line.mark(place < 0 ? null : place, label);
+    named.textContent = label ?? words.choose;
+    named.classList.toggle("soft", place < 0);
+    clear.hidden = place < 0;
+  };
+  show(card.value);
+  return [named, line.views, clear];
+}
 
 /** Return buttons for whole numbers that are few, and otherwise a slider and a number field that show one number. */
 function scale(card, title, tools) {
@@ -35,33 +54,36 @@ function scale(card, title, tools) {
   return choice.control(own, title, { ...tools, set: (label) => tools.set(label === undefined ? undefined : Number(label)) }, "options scale");
 }
 
-/** Return a slider that steps from position to position, without one before it is moved, and a number field. */
-function slider(card, title, { h, words, set }, limits) {
+/** Return a slider that steps from position to position, and a number field. */
+function slider(card, title, tools, limits) {
   const { mechanism } = card.question;
-  const [place, last] = [placeOn(mechanism), mechanism.bins - 1];
-  const mark = (value) => {
-    const known = Number.isFinite(value);
-    line.classList.toggle("unset", !known);
-    line.setAttribute("aria-valuetext", known ? String(value) : words.choose);
-    if (known) line.value = place(value);
-  };
-  const [field, hint] = number.numeric(card, title, {
-    h, words,
-    set: (value) => {
-      mark(value);
-      set(value);
-    },
-  }, { ...limits, inputmode: limits.step === 1 ? "numeric" : "decimal" });
-  const moved = () => {
-    const value = numberAt(mechanism, Math.round(line.valueAsNumber));
+  const place = placeOn(mechanism);
+  const show = (value) => line.mark(Number.isFinite(value) ? place(value) : null, value);
+  const [field, hint] = number.numeric(card, title, { ...tools, set: (value) => (show(value), tools.set(value)) }, { ...limits, inputmode: limits.step === 1 ? "numeric" : "decimal" });
+  const line = slide(title, tools, mechanism.bins - 1, [limits.min, limits.max], (at) => {
+    const value = numberAt(mechanism, at);
     field.value = value;
-    mark(value);
-    set(value);
-  };
+    show(value);
+    tools.set(value);
+  });
+  show(card.value);
+  return [line.views, field, hint];
+}
+
+/**
+ * Return a slider from place 0 to `last`, between the names of its `ends`, and a function that marks a place with its name.
+ * Before it is moved (a place of null) it has none. `chose` is called with a place.
+ */
+function slide(title, { h, words }, last, ends, chose) {
+  const moved = () => chose(Math.round(input.valueAsNumber));
   // A click where the line already stands is an answer too.
-  const line = h("input", { type: "range", min: 0, max: last, step: 1, value: last >> 1, "aria-labelledby": title, oninput: moved, onclick: moved });
-  mark(card.value);
-  return [line, field, hint];
+  const input = h("input", { type: "range", min: 0, max: last, step: 1, value: last >> 1, "aria-labelledby": title, oninput: moved, onclick: moved });
+  const mark = (place, name) => {
+    input.classList.toggle("unset", place === null);
+    input.setAttribute("aria-valuetext", place === null ? words.choose : String(name));
+    if (place !== null) input.value = place;
+  };
+  return { input, mark, views: [input, h("p", { class: "soft ends", "aria-hidden": "true" }, ends.map((end) => h("span", { dir: "auto" }, String(end))))] };
 }
 
 /** Return the middle of a position, in as few digits as name it. */

@@ -18,5 +18,5 @@ export function groupsView(groups, chosen, words, open) {
     const select = h("select", { id: `group-${name}`, disabled: !open, onchange: ({ target }) => (chosen[name] = target.value) }, options);
     return h("p", {}, h("label", { for: `group-${name}` }, name), " ", select);
   });
-  return h("div", { id: "groups", class: "notice" }, h("p", {}, words.groups.said), fields);
+  return h("div", { id: "groups", class: "notice info" }, h("p", {}, words.groups.said), fields);
 }

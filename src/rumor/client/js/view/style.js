@@ -2,7 +2,15 @@
 
 const STYLE = `
 .wrong { margin-top: 0.5rem; color: var(--warn); font-weight: 550; }
+.notice { position: relative; background: var(--warn-wash); color: var(--warn); border-radius: 0.8rem; padding: 0.9rem 1.1rem 0.9rem 3.1rem; scroll-margin: 1rem; }
+.notice::before {
+  content: "!"; content: "!" / ""; position: absolute; inset: 1rem auto auto 1.05rem; width: 1.35rem; height: 1.35rem;
+  display: grid; place-items: center; border: 2px solid; border-radius: 50%; font: 700 0.8rem/1 sans-serif;
+}
 .notice.info { background: var(--wash); color: var(--ink); }
+.notice.info::before { content: "i"; content: "i" / ""; color: var(--accent); }
+.notice.received { background: var(--good-wash); color: var(--good); }
+.notice.received::before { content: "✓"; content: "✓" / ""; }
 [aria-invalid] { border-color: var(--warn) !important; outline-color: var(--warn); }
 .bittable tfoot td { text-align: start; color: var(--soft); font-size: 0.85rem; padding-top: 0.6rem; }
 .odds { margin-top: 0.7rem; font-size: 0.92rem; color: var(--soft); }
@@ -25,6 +33,9 @@ const STYLE = `
 .scale .option { flex-direction: column; gap: 0.2rem; padding: 0.5rem 0.2rem; border: 1px solid var(--line); }
 .scale .option:has(:checked) { border-color: var(--accent); }
 input[type="range"] { width: 100%; accent-color: var(--accent); }
+.control .ends { display: flex; justify-content: space-between; gap: 2rem; margin: 0 0 0.5rem; overflow-wrap: anywhere; }
+.ends span + span { text-align: end; }
+.control p.value { margin: 0 0 0.5rem; font-size: 1.1em; }
 /* No answer yet: nothing stands on the line. */
 .unset { accent-color: var(--line) !important; }
 .unset::-webkit-slider-thumb { opacity: 0; }

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rumor.client.modules import FOLDER as CLIENT
-from rumor.collector.http.page_script import page_scripts
+from rumor.client.page_script import page_scripts
 from rumor.collector.http.pages import WEB, answer_scripts, modules_of
 from tests.everything import every_mechanism
 from tests.mutants.drawn.v8 import lines_of_modules
@@ -88,6 +88,20 @@ def test_it_does_what_its_modules_do(tmp_path: Path, begun: tuple[str, ...]) -> 
 def test_other_imports_and_exports_are_refused(tmp_path: Path, line: str) -> None:
     with pytest.raises(ValueError, match=r"/assets/page\.js must import and export as other"):
         made(tmp_path, {"page.js": f"{line}\n"})
+
+
+def test_texts_stay_files_of_their_own_beside_the_script(tmp_path: Path) -> None:
+    """Data that is loaded later is imported from where it lies, seen from the script's folder."""
+    page = 'const words = async () => (await import("./lib/words.js")).default;\n'
+    page += "words().then((said) => console.log(said.title));\n"
+    modules = {"page.js": page, "lib/words.js": 'export default {\n  title: "Title",\n};\n'}
+    first, later = made(tmp_path, modules)
+    assert "Title" not in first + later
+    (tmp_path / "web" / "page.bundle.mjs").write_text(first)
+    (tmp_path / "web" / "package.json").write_text('{"type": "module"}')
+    command = ["node", "page.bundle.mjs"]
+    done = subprocess.run(command, cwd=tmp_path / "web", capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("Title\n", "")
 
 
 def test_the_answer_page_begins_with_what_its_questions_need_and_keeps_lines() -> None:

@@ -5,7 +5,7 @@ by itself: where a request takes long, dozens of them take many times as long. H
 a function that returns its exports, called when another module first needs them. The first file
 has what the page begins with, for the questions that it asks; the second has whatever a module may
 import later, and is asked for when something is not in the first. Modules of texts, which a
-language chooses, stay files of their own.
+language chooses, are data (`export default`) and stay files of their own.
 
 Lines keep their numbers within a module: comments become empty lines. The modules themselves are
 served too, and read better.
@@ -13,6 +13,7 @@ served too, and read better.
 
 from __future__ import annotations
 
+import functools
 import posixpath
 import re
 from collections.abc import Callable, Collection, Mapping
@@ -24,6 +25,7 @@ _IMPORT = re.compile(r'^import (?:\* as (\w+)|\{([^}]*)\}) from "([^"]+)";$', re
 _FORWARD = re.compile(r'^export \{([^}]*)\} from "([^"]+)";$', re.M)
 _EXPORT = re.compile(r"^export ((?:async )?function|const|class) (\w+)", re.M)
 _LATER = re.compile(r'\bimport\("([^"]+)"\)')
+_DATA = re.compile(r"^export default \{", re.M)
 _LEFT = re.compile(r"^(?:import|export)\b.*", re.M)
 
 _HEAD = """\
@@ -52,13 +54,18 @@ def page_scripts(
     }
     modules: dict[str, _Module] = {}
 
+    @functools.cache
+    def is_data(name: str) -> bool:
+        return bool(_DATA.search(files[name].read_text(encoding="utf-8")))
+
     def reach(wanted: list[str]) -> dict[str, _Module]:
         """Return the modules that are new, by name: those of `wanted`, and what they import."""
         found = {}
         while wanted:
             name = wanted.pop(0)
             if name not in modules:
-                found[name] = modules[name] = _read(name, files[name].read_text(encoding="utf-8"))
+                text = files[name].read_text(encoding="utf-8")
+                found[name] = modules[name] = _read(name, text, is_data, posixpath.dirname(entry))
                 wanted += modules[name].imports
         return found
 
@@ -89,15 +96,29 @@ class _Module:
     later: list[str]
 
 
-def _read(name: str, text: str) -> _Module:
-    """Return the module `name` from its `text`."""
+def _read(name: str, text: str, is_data: Callable[[str], bool], folder: str) -> _Module:
+    """Return the module `name` from its `text`.
+
+    Modules for which `is_data` are loaded as they are, from where they lie beside the script's
+    `folder`.
+    """
     imports: list[str] = []
     later: list[str] = []
     exported: dict[str, str] = {}
 
-    def address(specifier: str, needs: list[str] = imports) -> str:
-        needs.append(posixpath.normpath(posixpath.join(posixpath.dirname(name), specifier)))
-        return needs[-1]
+    def place(specifier: str) -> str:
+        return posixpath.normpath(posixpath.join(posixpath.dirname(name), specifier))
+
+    def address(specifier: str) -> str:
+        imports.append(place(specifier))
+        return imports[-1]
+
+    def loaded(found: re.Match[str]) -> str:
+        module = place(found[1])
+        if is_data(module):
+            return f'import("./{posixpath.relpath(module, folder)}")'
+        later.append(module)
+        return f'$load("{module}")'
 
     def imported(found: re.Match[str]) -> str:
         whole, names, specifier = found.groups()
@@ -119,7 +140,7 @@ def _read(name: str, text: str) -> _Module:
         (_IMPORT, imported),
         (_FORWARD, forwarded),
         (_EXPORT, declared),
-        (_LATER, lambda found: f'$load("{address(found[1], later)}")'),
+        (_LATER, loaded),
     ]
     for pattern, rule in rules:
         text = pattern.sub(rule, text)
