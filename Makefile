@@ -60,8 +60,10 @@ $(DBT_STAMP): tests/analysis/dbt-requirements.txt
 demo: $(DEMO_STAMP) ## the whole flow on this machine, in one go
 	@$(BIN)/rumor demo
 
+# Byte code is written whatever the environment says: four workers and their processes share it.
+# Four workers leave no core idle, and further threads of numpy's matrix products wait actively.
 test: $(STAMP) ## run the tests (ARGS="kinds/ordered" runs those of a folder)
-	@$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder --quiet $(foreach a,$(ARGS),$(if $(wildcard tests/$(a)),tests/$(a),$(a)))
+	@PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder --quiet $(foreach a,$(ARGS),$(if $(wildcard tests/$(a)),tests/$(a),$(a)))
 
 bench: $(BENCH_STAMP) ## measure speed beside the peers and the machine's limits (ARGS=--quick)
 	@.venv-bench/bin/python -m benchmarks $(ARGS)

@@ -4,9 +4,11 @@
 
 The true slopes of each block are drawn from the seed, and every trial draws new people. Without
 the penalty, coefficients of many of these trials grow without end; `endless` counts those whose
-objective without it has no maximum within 15 standard deviations of the columns. Limits: 95 % of
-all trials answered, and no block that covers less than 95 % beyond chance (exact binomial on the
-first slope of each trial, Holm, alpha 1 %).
+objective without it has no maximum within 15 standard deviations of the columns. Then follow, in
+cells drawn from the seed, intervals of predictions, of average marginal effects, and of slopes of
+other models (regress_models.py). Limits: 95 % of all trials answered, and no block that covers less
+than 95 % beyond chance (exact binomial on the first slope of each trial, Holm, alpha 1 %); planned
+power is within 5 percentage points of the simulated, beyond chance.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import rumor
+from benchmarks import regress_models
 from benchmarks.verdict import Coverage
 from rumor.analysis.regress.fit import LikelihoodModel, Likelihoods
 from rumor.core.reports import Reports
@@ -28,6 +31,7 @@ from rumor.kinds import kind_of
 
 SEED, TRIALS, ANSWERED = 20261120, 200, 0.95
 _ENDLESS = 15.0
+_POWER, _LUCK = 0.05, 3.0  # what the plan may err by, and standard deviations of a simulation
 
 
 @dataclass(frozen=True)
@@ -116,9 +120,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
             f"{shown[0]:7.3f}  {shown[1]:8.3f}  {shown[2]:7.3f}  {chance:.3g}",
             flush=True,
         )
+    print("\nintervals of      covered  chance")
+    for number, name in enumerate(regress_models.TRIALS):
+        rng = np.random.default_rng([asked.seed, len(BLOCKS) + number])
+        cells = [regress_models.Cell.drawn(rng) for _ in range(regress_models.CELLS)]
+        held = sum(
+            regress_models.trial(name, cells[i % len(cells)], rng) for i in range(asked.trials)
+        )
+        chance = verdict.add(held, asked.trials)
+        print(f"{name:16s}  {held / asked.trials:7.3f}  {chance:.3g}", flush=True)
+    print("\npeople  epsilon  odds ratio  planned power  simulated")
+    furthest = 0.0
+    for epsilon, people, ratio in regress_models.POWERS:
+        planned, found = regress_models.power(epsilon, people, ratio, asked.trials, asked.seed)
+        furthest = max(furthest, abs(found - planned))
+        print(f"{people:6,}  {epsilon:7g}  {ratio:10g}  {planned:13.3f}  {found:9.3f}", flush=True)
+    away = _POWER + _LUCK / (2 * np.sqrt(asked.trials))
     part = answered / (asked.trials * len(BLOCKS))
     print(f"{part:.1%} answered (limit {ANSWERED:.0%}); {verdict}")
-    return int(part < ANSWERED or verdict.below() > 0)
+    print(f"power at most {furthest:.3f} from the planned one (limit {away:.3f})")
+    return int(part < ANSWERED or verdict.below() > 0 or furthest > away)
 
 
 if __name__ == "__main__":

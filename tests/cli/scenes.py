@@ -321,6 +321,7 @@ def _planning(held: Collaborators) -> None:
     known = {
         "options": [choice],
         "budget": SimpleNamespace(reports=3),
+        "users": 1234,
         "best": choice,
         "topic": SimpleNamespace(unit="share"),
         "simulate": lambda on_progress: PlanCheck(100, 5, "even", (0.1, 0.2), None),
@@ -329,6 +330,7 @@ def _planning(held: Collaborators) -> None:
     held.stand("rumor.kinds.planning.strategies:plan_many", plan=SimpleNamespace(**known))
     held.stand("rumor.kinds.planning.learned_cap:read_cap", Learned())
     held.stand("rumor.privacy.shuffle.account:shuffle_choices")
+    held.stand("rumor.analysis.regress.power:plan_regression")
     held.spy("rumor.core.files:write_whole")
 
 
@@ -617,6 +619,7 @@ SCENES: dict[str, Scene] = {
             "--parts": "5x4",
             "--cap-from": "how.summary",
             "--questions": "6",
+            "--regress": "0.4",
             "--simulate": "",
             "--write": "plan.toml",
             "--plot": "plan.svg",

@@ -26,6 +26,7 @@ import pytest
 
 from rumor.cli import main
 from rumor.cli.guarded import GuardedStream
+from rumor.client import client
 from rumor.client.transport import Refused, Transport, Unreachable
 from rumor.collector.http.problems import TYPES
 from rumor.contract.collection import Collection
@@ -39,6 +40,13 @@ from tests.listening import Quiet, listening
 # second line of its own.
 EVIL = "\x1b[2J\x1b]0;x\x07\x08\x7f\x9b31m\u202e\u2066gpj.exe\u2028\r\nrumor: all is well"
 OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a device try again at once: how long it waits is told by other tests."""
+    monkeypatch.setattr(client, "_FIRST_DELAY", 0.01)
+
 
 WANTED: dict[str, Any] = {
     "name": "A name",

@@ -117,6 +117,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         "--delta",
         "--cap-from",
         "--questions",
+        "--regress",
         "--simulate",
         "--write",
     ),

@@ -90,7 +90,7 @@ class ValueOptions:
 
 @dataclass(frozen=True)
 class OtherQuestions:
-    """Options for earlier and further questions of the collection."""
+    """Options for earlier and further questions, and for what explains them."""
 
     cap_from: str | None = opt(
         "--cap-from SUMMARY",
@@ -98,6 +98,10 @@ class OtherQuestions:
     )
     questions: int | None = opt_count(
         "--questions M", "Compare the ways to ask M questions with this epsilon in total."
+    )
+    regress: float | None = opt(
+        "--regress F",
+        "Also print the power of a coefficient of rumor regress, for an answer of the share F.",
     )
 
 
@@ -138,6 +142,7 @@ def plan(
       rumor plan --domain 4 --epsilon 1 --difference 0.05 --share 0.3 --watch
       rumor plan --domain 50 --epsilon 1 --error 0.002 --write collection.toml
       rumor plan --domain 20 --users 1e5 --reports 365 --lifetime 2
+      rumor plan --domain 2 --users 2500 --epsilon 1 --regress 0.3
       rumor plan --domain 8 --users 1e5 --epsilon 1 --questions 5
       rumor plan --kind text --domain 10000 --users 1e6 --epsilon 2
       rumor plan --kind number --low 0 --high 120 --epsilon 1 --error 0.5
@@ -187,10 +192,17 @@ def plan(
             delta=among[1],
             about=made.best.name,
         )
+    power = None
+    if further.regress is not None:
+        from rumor.analysis.regress.power import plan_regression
+
+        power = plan_regression(made.best.mechanism, further.regress, made.users)
     if also.as_json:
         beside: dict[str, object] = {} if hidden is None else {"relay": hidden.to_dict()}
         if learned is not None:
             beside["cap"] = vars(learned)
+        if power is not None:
+            beside["regression"] = power.to_dict()
         simulated = None if found is None else vars(found)
         print_json({**told.to_dict(), "simulated": simulated, **beside})
         return
@@ -201,6 +213,8 @@ def plan(
         print(wrapped(learned.sentence()))
     if hidden is not None:
         print(f"\n{hidden.table()}")
+    if power is not None:
+        print(f"\n{power.table()}")
     if found is not None:
         print(_simulated(found, made.topic.unit == "share"))
 

@@ -102,6 +102,21 @@ def test_without_noise_coefficients_are_those_of_known_answers(kind: str) -> Non
     )
 
 
+def test_without_columns_log_odds_are_those_of_the_inverted_table() -> None:
+    """Outcomes by reports, times the inverse of the channel, are outcomes by answers."""
+    coin = rumor.RandomizedResponse(domain=LABELS, epsilon=1.0)
+    columns, answers = people("odds", 40_000, 9)
+    reports = coin.privatize(answers, random=rumor.Seeded(9))
+    found = rumor.regress(coin, reports, columns, "out ~ held", private="held")
+    said = reports[:, 0].astype(int)
+    table = np.array([np.bincount(said[columns["out"] == out], minlength=2) for out in LABELS])
+    channel = np.array([[1 - coin.miss, coin.miss], [coin.miss, 1 - coin.miss]])
+    held = table @ np.linalg.inv(channel)
+    odds = np.log(held[1] / held[0])
+    expected = [odds[0], odds[1] - odds[0]]
+    np.testing.assert_allclose(found.coefficients[:, 0], expected, atol=0.01)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["odds", "mean"])
 def test_intervals_cover(kind: str) -> None:

@@ -52,9 +52,10 @@ def test_groups_have_the_shares_of_their_inverted_reports() -> None:
     for row, (share, error) in zip(rows, halves, strict=True):
         assert row["estimate"] == pytest.approx(share, abs=1e-4)
         assert row["stderr"] == pytest.approx(error, rel=1e-3)
-        reach = 1.959964 * error / (share * (1 - share))
-        ends = expit(logit(share) - reach), expit(logit(share) + reach)
-        assert (row["low"], row["high"]) == pytest.approx(ends, abs=2e-4)
+        told_share, told_error = row["estimate"], row["stderr"]
+        reach = 1.959964 * told_error / (told_share * (1 - told_share))
+        ends = expit(logit(told_share) - reach), expit(logit(told_share) + reach)
+        assert (row["low"], row["high"]) == pytest.approx(ends, abs=1e-8)
 
 
 def test_the_effect_of_a_group_is_the_difference_of_its_shares() -> None:
