@@ -32,8 +32,6 @@ from rumor.mechanisms.wave.band import Band
 # Up to _OUTPUTS outputs stay separate; blocks are never longer than this part of a window.
 _OUTPUTS = 1500
 _WINDOW_PART = 8
-# A channel with as many entries as this, or fewer, is written out as a matrix.
-_WRITTEN_OUT = 4096
 
 
 def checked_outputs(band: Band, counts: object) -> Vector:
@@ -74,12 +72,6 @@ class BandCounts:
         self.counts = self._blocks(whole)
         self.width = self._blocks(np.ones(band.outcomes))
         """The number of outputs in each block."""
-        self._written_out = self._within(np.eye(self.domain)) if self._small else None
-
-    @property
-    def _small(self) -> bool:
-        """Whether products with the matrix written out take less time than running sums."""
-        return self.block == 1 and self.size * self.domain <= _WRITTEN_OUT
 
     def _blocks(self, outputs: Vector) -> Vector:
         if self.block == 1:
@@ -96,9 +88,6 @@ class BandCounts:
         """Return (M - q 11') f, the windows' part of M, for one distribution or for several
         columns.
         """
-        return self._within(weights) if self._written_out is None else self._written_out @ weights
-
-    def _within(self, weights: Vector) -> Vector:
         band = self.band
         sums = np.cumsum(weights, axis=0)
         found = np.empty((self.size * self.block, *weights.shape[1:]))
@@ -113,9 +102,6 @@ class BandCounts:
 
     def adjoint(self, weights: Vector) -> Vector:
         """Return M' z, for one vector over the blocks or for several columns."""
-        if self._written_out is not None:
-            rest = self.band.outside * weights.sum(axis=0)
-            return np.asarray(self._written_out.T @ weights + rest)
         whole = weights if self.block == 1 else np.repeat(weights, self.block, axis=0)
         return self.band.adjoint(whole[: self.band.outcomes])
 
@@ -266,9 +252,8 @@ def newton(
     scaled = slope * (np.sqrt(seen.counts) / outputs)[:, None]
     bent = scaled.T @ scaled + shape.precision
     bent[: shape.curve, : shape.curve] -= shape.weighed(smooth * pull)
-    if shape.atoms:
-        place = np.arange(shape.curve, shape.size)
-        bent[place, place] -= atoms * pull[list(shape.atoms)]
+    place = np.arange(shape.curve, shape.size)
+    bent[place, place] -= atoms * pull[list(shape.atoms)]
     middle = np.concatenate([smooth @ shape.columns, atoms])
     turned = np.outer(gradient + shape.precision @ here, middle)
     bent += turned + turned.T

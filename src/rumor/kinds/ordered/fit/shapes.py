@@ -164,7 +164,6 @@ def _law(curves: Basis, order: int, strength: float) -> Law:
 
 
 ATOM_VARIANCE = 20.0
-_NOTHING = np.zeros(0)
 
 
 @dataclass(frozen=True)
@@ -216,12 +215,12 @@ class Shape:
     extras: tuple[Extra, ...] = ()
     atoms: tuple[int, ...] = ()
 
-    @cached_property
+    @property
     def curve(self) -> int:
         """The number of parameters without the atoms."""
         return len(self.law.precision) + len(self.extras)
 
-    @cached_property
+    @property
     def size(self) -> int:
         """The number of parameters: of the curve, the columns and the atoms, in this order."""
         return self.curve + len(self.atoms)
@@ -243,7 +242,7 @@ class Shape:
         own = sum(float(np.log(extra.variance)) for extra in self.extras)
         return self.law.determinant - own - len(self.atoms) * float(np.log(ATOM_VARIANCE))
 
-    @cached_property
+    @property
     def columns(self) -> Vector:
         """The derivatives of the values' log-weights by the parameters."""
         return _columns(self.domain, self.law.order == FLAT, self.extras)
@@ -265,10 +264,6 @@ class Shape:
 
     def cells(self, parameters: Vector) -> tuple[Vector, Vector]:
         """Return the weights of the values without the atoms, and those of the atoms."""
-        if not self.atoms:
-            heights = self.columns @ parameters
-            weights = np.exp(heights - heights.max())
-            return weights / weights.sum(), _NOTHING
         heights, single = self.heights(parameters), parameters[self.curve :]
         top = max(float(heights.max()), float(single.max(initial=-np.inf)))
         smooth, atoms = np.exp(heights - top), np.exp(single - top)
@@ -278,8 +273,7 @@ class Shape:
     def frequency(self, parameters: Vector) -> Vector:
         """Return the distribution of the values."""
         smooth, atoms = self.cells(parameters)
-        if self.atoms:
-            np.add.at(smooth, list(self.atoms), atoms)
+        np.add.at(smooth, list(self.atoms), atoms)
         return smooth
 
     def derivative(self, parameters: Vector) -> Vector:
