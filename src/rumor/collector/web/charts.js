@@ -128,18 +128,20 @@ export function moved(given, isShare, width) {
 // The least number of days on the axis of a chart of reports: of fewer, a bar would be as wide as the chart.
 const LEAST = 14;
 
+const utcDay = (time) => ({ year: new Date(time).getUTCFullYear(), month: new Date(time).getUTCMonth() + 1, date: new Date(time).getUTCDate(), utc: true });
+
 /** Reports of each day; of days past retention, several together. */
 export function days(given) {
-  const early = new Date(Date.parse(given[given.length - 1].last) - (LEAST - 1) * 864e5).toISOString().slice(0, 10);
-  const before = given[0].day > early ? [{ day: early, last: early, reports: 0 }] : [];
-  const rows = [...before, ...given].map((row) => ({ ...row, days: row.last === row.day ? row.day : `${row.day}..${row.last}` }));
+  const end = Date.parse(given[given.length - 1].last) + 864e5;
+  const first = Math.min(Date.parse(given[0].day), end - LEAST * 864e5);
+  const rows = given.map((row) => ({ ...row, days: row.last === row.day ? row.day : `${row.day}..${row.last}` }));
   return {
     ...whole,
     height: 130,
     data: { values: rows },
     mark: { type: "bar", color: colour("--bar"), cornerRadiusEnd: 2, width: { band: 0.8 } },
     encoding: {
-      x: { field: "day", type: "temporal", timeUnit: "utcyearmonthdate", title: null, axis: { format: "%-d %b", tickCount: 5, grid: false, labelOverlap: true } },
+      x: { field: "day", type: "temporal", timeUnit: "utcyearmonthdate", scale: { domain: [first, end].map(utcDay) }, title: null, axis: { format: "%-d %b", tickCount: 5, grid: false, labelOverlap: true } },
       y: { field: "reports", type: "quantitative", title: null, axis: { tickCount: 3, grid: true, labelFontSize: 12, labelColor: colour("--soft") } },
       tooltip: [{ field: "days", type: "nominal" }, { field: "reports", type: "quantitative", format: "," }],
     },
