@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from rumor import __version__
 from rumor.collector.store.base import Store
 from rumor.contract.collection import Collection, Question
 from rumor.core.answer_table import AnswerTable
@@ -70,7 +71,8 @@ def outline(value: Any) -> Any:
 
 
 def steady(text: str) -> str:
-    """Return the beginning of a `text`, without digests and without what is drawn anew."""
+    """Return the beginning of a `text`, without digests, the version, and what is drawn anew."""
+    text = text.replace(f"Rumor {__version__}", "Rumor (version)")
     return _DIGESTS.sub("(hex)", _INVITATIONS.sub("invitation-(code)", text))[:_LONGEST]
 
 

@@ -198,6 +198,7 @@ def test_an_element_loads_what_its_question_needs_and_says_so_when_it_cannot(
         expect(home.get_by_role("alert")).to_contain_text("cannot be reached just now")
         expect(home.locator("input")).to_have_count(0)
         page.unroute(f"**/{file}")
+    page.close()  # before the server, which other modules may still be asked of
 
 
 def test_the_element_is_one_script_with_all_that_open_collections_need(
