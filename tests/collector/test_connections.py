@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import socket
 import sqlite3
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -126,17 +127,20 @@ def test_connections_beyond_the_places_are_cut_off_once_they_are_answered(tmp_pa
     store = open_store(f"sqlite:///{tmp_path / 'store.db'}")
     entry = store.register(collection())
     limits, more = Limits(connections=6), 3
+    service = Service(store, "series", limits=limits)
     with (
-        background(Service(store, "series", limits=limits)) as url,
+        background(service) as url,
         contextlib.ExitStack() as held,
         contextlib.closing(sqlite3.connect(tmp_path / "store.db")) as busy,
     ):
         busy.execute("BEGIN IMMEDIATE")
-        open_ones = [held.enter_context(connected(url)) for _ in range(limits.connections + more)]
-        for one in open_ones:
+        open_ones = []
+        for sent in range(limits.connections + more):
+            open_ones.append(held.enter_context(connected(url)))
             body = rows(entry, "colour", [0]).tobytes()
-            one.sendall(head(entry, f"Content-Length: {len(body)}") + body)
-        assert call(url, "/metrics").status == 200  # all were read before it
+            open_ones[-1].sendall(head(entry, f"Content-Length: {len(body)}") + body)
+            while service.metrics.waiting <= sent:  # until it was read
+                time.sleep(0.001)
         busy.rollback()
         answered = cut_off = 0
         for one in open_ones:
