@@ -128,7 +128,11 @@ export function moved(given, isShare, width) {
 // The least number of days on the axis of a chart of reports: of fewer, a bar would be as wide as the chart.
 const LEAST = 14;
 
-const utcDay = (time) => ({ year: new Date(time).getUTCFullYear(), month: new Date(time).getUTCMonth() + 1, date: new Date(time).getUTCDate(), utc: true });
+/** The day of a time, as Vega takes days. */
+const utcDay = (time) => {
+  const [year, month, date] = new Date(time).toISOString().slice(0, 10).split("-").map(Number);
+  return { year, month, date, utc: true };
+};
 
 /** Reports of each day; of days past retention, several together. */
 export function days(given) {

@@ -66,10 +66,7 @@ _SHEET = """
 def sheet_page(sheets: Sequence[Sheet], style: str) -> str:
     """Return interviewers' sheets as HTML, a printed page for each."""
     body = "".join(
-        f'<section class="sheet spoken" lang="{each.language}"><h1>{escape(each.title)}</h1>'
-        f"<blockquote>{escape(each.question)}</blockquote>"
-        + "".join(_section(section) for section in each.sections)
-        + "</section>\n"
+        _sheet(each, "sheet spoken", f"<blockquote>{escape(each.question)}</blockquote>")
         for each in sheets
     )
     return _sheets(sheets[0].language, sheets[0].title, body, style)
@@ -78,13 +75,18 @@ def sheet_page(sheets: Sequence[Sheet], style: str) -> str:
 def assessment_page(assessments: Sequence[Statement], style: str) -> str:
     """Return assessments as HTML, each from a printed page of its own."""
     body = "".join(
-        f'<section class="sheet" lang="{each.language}"><h1>{escape(each.title)}</h1>'
-        f'<p class="soft">{escape(each.lead)}</p>'
-        + "".join(_section(section) for section in each.sections)
-        + "</section>\n"
-        for each in assessments
+        _sheet(each, "sheet", f'<p class="soft">{escape(each.lead)}</p>') for each in assessments
     )
     return _sheets(assessments[0].language, assessments[0].title, body, style)
+
+
+def _sheet(each: Sheet | Statement, classes: str, opening: str) -> str:
+    """Return one printed page: a title, what it opens with, and its sections."""
+    sections = "".join(_section(section) for section in each.sections)
+    return (
+        f'<section class="{classes}" lang="{each.language}"><h1>{escape(each.title)}</h1>'
+        f"{opening}{sections}</section>\n"
+    )
 
 
 def _sheets(language: str, title: str, body: str, style: str) -> str:
