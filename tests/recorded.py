@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import functools
 import importlib
 import inspect
+import pkgutil
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
@@ -16,6 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import rumor
 from rumor import __version__
 from rumor.collector.store.base import Store
 from rumor.contract.collection import Collection, Question
@@ -191,10 +194,20 @@ def bound(
     return flat
 
 
+@functools.cache
+def _load_all() -> None:
+    """Load every module: one that is first loaded beside a stand would keep it for ever."""
+    for found in pkgutil.walk_packages(rumor.__path__, "rumor."):
+        if not found.name.endswith("__main__"):
+            with contextlib.suppress(ModuleNotFoundError):  # of an extra that is not installed
+                importlib.import_module(found.name)
+
+
 class Collaborators:
     """Puts stands and spies in the place of what commands call, until the test ends."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        _load_all()
         self.book, self._patch = Notebook(), patch
 
     def stand(self, target: str, returns: Any = None, /, **known: Any) -> None:
