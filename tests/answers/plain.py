@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 FILES = {
-    name: Path(__file__).parents[1] / "vectors" / f"{name}.json" for name in ("answers", "charts")
+    name: Path(__file__).parents[1] / "vectors" / f"{name}.json"
+    for name in ("answers", "charts", "papers")
 }
 # Rounding differs between processors, and between loops that are compiled and those that are not;
 # fits of few reports, whose likelihood is flat, make some 1e-6 of it.
