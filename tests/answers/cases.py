@@ -541,7 +541,6 @@ SLOW = (
         "estimate/text-settled/20000/*",
     ),
     *("shuffle/keyvalue-priv*", "shuffle/*text*", "shuffle/*words*", "simulate/words"),
-    "regress/choice-blocks",
 )
 """Patterns of the names of what takes long, whose near relations are answered always."""
 

@@ -3,9 +3,9 @@
 A person with columns x holds value v with probability softmax(x B)_v, and a report has the
 probability P(report | v) that its mechanism says. So a report's likelihood is the mean of P over
 the values, weighted by softmax: noise is part of the model, and coefficients are those of the
-answers themselves (Maddala 1983; Blair, Imai and Zhou 2015 for randomised response). Fisher
-scoring where every output can be listed, else Newton's steps; each step is halved until the
-objective grows. Columns are centred and scaled.
+answers themselves (Maddala 1983; Blair, Imai and Zhou 2015 for randomised response). Newton's steps
+where the objective bends downwards, Fisher scoring elsewhere if every output can be listed; each
+step is halved until the objective grows. Columns are centred and scaled.
 
 *Penalty.* Where columns tell the answers apart, or reports are few, a coefficient of largest
 likelihood is infinite. So the objective adds the logarithm of a weak prior: log F(2, 2) on the
@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -233,9 +233,10 @@ class LikelihoodModel:
             slope = self.gradient(scaled) if free is None else free.T @ self.gradient(scaled)
             if not slope.size:
                 return scaled, value
-            information = restricted(self.information(scaled))
-            if not _is_definite(information):
-                information = restricted(self.complete_information(scaled))
+            for bend in self._bends():
+                information = restricted(bend(scaled))
+                if _is_definite(information):
+                    break
             move = np.linalg.solve(information, slope)
             if float(slope @ move) < _TOLERANCE * max(1.0, abs(value)):
                 return scaled, value
@@ -249,6 +250,14 @@ class LikelihoodModel:
                 return scaled, value
             scaled, value = tried, better
         return scaled, value
+
+    def _bends(self) -> Sequence[Callable[[Vector], Vector]]:
+        """Return matrices to step by, of which the first definite one is taken.
+
+        Where reports contradict the model, as where an unbiased share is below 0, Fisher scoring
+        overshoots: the observed information comes first.
+        """
+        return self.observed_information, self.information, self.complete_information
 
     def _columns_by_values(self, scaled: Vector) -> Vector:
         return scaled.reshape(self.others.size, -1).T
@@ -319,12 +328,19 @@ class LikelihoodModel:
         """Return the information: expected if all outputs can be listed, else observed."""
         return self._information(scaled) + self._penalty_information(scaled)
 
+    def observed_information(self, scaled: Vector) -> Vector:
+        """Return the observed information, the negative second derivative of the objective."""
+        return self._observed(scaled) + self._penalty_information(scaled)
+
+    def _observed(self, scaled: Vector) -> Vector:
+        shares, posterior = self._posterior(scaled)
+        return self._sum_over_rows(
+            _covariances(shares, self.others) - _covariances(posterior, self.others)
+        )
+
     def _information(self, scaled: Vector) -> Vector:
         if self.answers.channel is None:
-            shares, posterior = self._posterior(scaled)
-            return self._sum_over_rows(
-                _covariances(shares, self.others) - _covariances(posterior, self.others)
-            )
+            return self._observed(scaled)
         shares, (rows, people) = self.shares(scaled), self._distinct_rows
         total = np.zeros((self.others.size * self.x.shape[1],) * 2)
         channel = self.answers.channel

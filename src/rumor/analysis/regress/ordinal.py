@@ -9,7 +9,7 @@ each answer at the centre. Slopes have profile intervals, thresholds normal ones
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from scipy.special import expit, logit
@@ -79,6 +79,10 @@ class OrdinalModel(LikelihoodModel):
     @override
     def profiled(self) -> Sequence[int]:
         return range(self.slopes)
+
+    @override
+    def _bends(self) -> Sequence[Callable[[Vector], Vector]]:
+        return self.information, self.complete_information
 
     @override
     def _columns_by_values(self, scaled: Vector) -> Vector:
