@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from types import ModuleType
 
 import numpy as np
@@ -13,6 +14,7 @@ from rumor.core.loops.compiled import decode as kernels_decode
 from rumor.core.loops.descent import Descent
 from rumor.core.loops.plain import decode as twins_decode
 from rumor.kinds.text.fit.candidates import Candidates, candidate_map
+from rumor.kinds.text.fit.decoys import newton_ratios
 from rumor.kinds.text.fit.lasso import Lasso, padded
 from rumor.mechanisms.rappor.bloom import BloomFilter
 from rumor.mechanisms.rappor.simulation import simulate_counts
@@ -83,6 +85,29 @@ def test_decoys_agree_word_for_word(shape: tuple[int, int, int]) -> None:
     later = np.empty(495, dtype=np.float32)
     kernels_decode.decoy_scores(np.uint64(77), 10, bloom.hashes, bloom.bits, padded(table), later)
     assert np.array_equal(later, both[0][5:])
+
+
+@pytest.mark.parametrize("module", [kernels_decode, twins_decode])
+@pytest.mark.parametrize("size", [8, 2048])
+@pytest.mark.parametrize("reach", [1, 2, 3])
+def test_terms_of_cohorts_multiply_to_the_mean_over_all_sets_of_bits(
+    module: ModuleType, size: int, reach: int
+) -> None:
+    rng, bits = np.random.default_rng(size), 5
+    places = rng.integers(0, size, (2, bits))
+    chances = np.array([0.5, 0.3, 0.2])[:reach]
+    waves = np.exp(-2j * np.pi * np.arange(size // 2 + 1)[:, None] / size * places[:, None])
+    first = rng.normal(size=size // 2 + 1) + 1j * rng.normal(size=size // 2 + 1)
+    expected = first.copy()
+    for cohort in waves:
+        expected *= sum(
+            chance * np.mean([cohort[:, s].prod(axis=1) for s in map(list, sets)], axis=0)
+            for d, chance in enumerate(chances, start=1)
+            if (sets := list(itertools.combinations(range(bits), d)))
+        )
+    half = np.fft.rfft([np.bincount(row, minlength=size).astype(float) for row in places], axis=1)
+    module.multiply_terms(half, chances, newton_ratios(bits, reach), first)
+    assert first == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize("module", [kernels_decode, twins_decode])

@@ -236,6 +236,59 @@ def decoy_scores(seed, start, hashes, bits, table, out):
         out[d] = total
 
 
+# Frequencies taken together: their powers and polynomials stay in the first-level cache.
+_POINTS = 256
+
+
+@_sums
+def multiply_terms(half, chances, ratios, spectrum):
+    """Multiply `spectrum` by the characteristic function of every cohort's term.
+
+    A row of `half` is the transform of a cohort's histogram at the frequencies 0 to n/2 of n, a
+    power of two. A term is the sum over d different bits with probability chances[d - 1]; its
+    elementary symmetric polynomial e_d / C(bits, d) is, by Newton's identities, minus the sum
+    over a of ratios[d - 1, a - 1] e_(d-a) / C(bits, d - a) times the power sum at a times the
+    frequency.
+    """
+    cohorts, points = half.shape
+    size, reach = 2 * (points - 1), chances.size
+    real, imag = np.empty(_POINTS), np.empty(_POINTS)
+    power_real, power_imag = np.empty((reach, _POINTS)), np.empty((reach, _POINTS))
+    shape = (reach + 1, _POINTS)
+    poly_real, poly_imag = np.ones(shape), np.zeros(shape)
+    for first in range(0, points, _POINTS):
+        count = min(_POINTS, points - first)
+        for k in range(count):
+            real[k], imag[k] = spectrum[first + k].real, spectrum[first + k].imag
+        for c in range(cohorts):
+            for a in range(reach):
+                for k in range(count):
+                    at = (first + k) * (a + 1) & (size - 1)
+                    folded = at >= points
+                    value = half[c, size - at if folded else at]
+                    power_real[a, k] = value.real
+                    power_imag[a, k] = -value.imag if folded else value.imag
+            for d in range(1, reach + 1):
+                poly_real[d, :count] = 0.0
+                poly_imag[d, :count] = 0.0
+                for a in range(d):
+                    ratio, before = ratios[d - 1, a], d - a - 1
+                    for k in range(count):
+                        x, y = poly_real[before, k], poly_imag[before, k]
+                        u, v = power_real[a, k], power_imag[a, k]
+                        poly_real[d, k] -= ratio * (x * u - y * v)
+                        poly_imag[d, k] -= ratio * (x * v + y * u)
+            for k in range(count):
+                x, y = 0.0, 0.0
+                for d in range(reach):
+                    x += chances[d] * poly_real[d + 1, k]
+                    y += chances[d] * poly_imag[d + 1, k]
+                u, v = real[k], imag[k]
+                real[k], imag[k] = u * x - v * y, u * y + v * x
+        for k in range(count):
+            spectrum[first + k] = complex(real[k], imag[k])
+
+
 @_jit
 def gram(rows, hashes, weights, inverse, out):
     """Write the weighted Gram matrix of candidates, levels taken out (lower triangle and

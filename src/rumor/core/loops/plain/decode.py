@@ -16,6 +16,7 @@ from rumor.core.mixing import mix64_array
 from rumor.core.reports import slices
 
 Map = NDArray[np.unsignedinteger]
+C128 = NDArray[np.complex128]
 _Places = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -151,6 +152,21 @@ def decoy_scores(
         positions = spread.reshape(part.size, -1)[:, :size].astype(np.int64)
         grouped = _once(positions.reshape(part.size, cohorts, hashes), bits)
         part[:] = table[np.arange(cohorts)[:, None], grouped].sum(axis=(1, 2))
+
+
+def multiply_terms(half: C128, chances: F64, ratios: F64, spectrum: C128) -> None:
+    """Multiply `spectrum` by the characteristic function of every cohort's term."""
+    points = half.shape[1]
+    size, reach = 2 * (points - 1), chances.size
+    whole = np.concatenate([half, np.conj(half[:, -2:0:-1])], axis=1)
+    at = np.arange(points)
+    powers = [whole[:, at * a % size] for a in range(1, reach + 1)]
+    symmetric, total = [np.ones_like(half)], np.zeros_like(half)
+    for d in range(1, reach + 1):
+        terms = (ratios[d - 1, a] * symmetric[d - a - 1] * powers[a] for a in range(d))
+        symmetric.append(-sum(terms, start=np.zeros_like(half)))
+        total += chances[d - 1] * symmetric[d]
+    spectrum *= total.prod(axis=0)
 
 
 def gram(rows: Map, hashes: int, weights: F64, inverse: F64, out: F64) -> None:

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
@@ -32,8 +31,6 @@ from rumor.core.types import Vector
 from rumor.kinds.text.fit.lasso import Table
 from rumor.mechanisms.rappor.bloom import BloomFilter
 
-Spectrum = NDArray[np.complex128]
-
 # Lattice steps to a standard deviation, and the smallest and largest size of a lattice.
 _STEPS = 1024
 # Lattice steps for a single word, whose p-value need not be ordered among others.
@@ -45,8 +42,8 @@ _MOST_WORK = 1 << 29
 # The rounding error of the transforms, and the smallest p-value that is reported.
 _FLOOR = 1e-13
 _CHUNK = 1 << 16
-# Lattice points that are transformed at once.
-_TOGETHER = 1 << 18
+# Lattice points that are transformed at once: they stay in the processor's cache.
+_TOGETHER = 1 << 16
 # The number of sampled decoys, cheap for any dictionary.
 _FEWEST = 100_000
 
@@ -156,15 +153,15 @@ def decoy_law(bloom: BloomFilter, pull: Table, *, steps: int = _STEPS) -> DecoyL
     step = (high - low) / (size - 2 * reach * cohorts)
     spectrum = np.ones(size // 2 + 1, dtype=np.complex128)
     lattice = np.rint(pull / step).astype(np.int64) % size
-    chances = [_distinct(hashes, bits, d) for d in range(1, reach + 1)]
+    chances = np.array([_distinct(hashes, bits, d) for d in range(1, reach + 1)])
+    ratios = newton_ratios(bits, reach)
     together = max(1, _TOGETHER // size)
     for first in range(0, cohorts, together):
         some = lattice[first : first + together]
         places = some + size * np.arange(len(some))[:, None]
         counts = np.bincount(places.reshape(-1), minlength=len(some) * size)
         half = np.fft.rfft(counts.reshape(len(some), size).astype(np.float64), axis=1)
-        parts = half / bits if hashes == 1 else _by_cohort(half, size, chances, bits)
-        spectrum *= parts.prod(axis=0)
+        decode_loops().multiply_terms(half, chances, ratios, spectrum)
     masses = np.maximum(np.fft.irfft(spectrum, size), 0.0)
     first = math.floor(low / step) - reach * cohorts
     tail = np.cumsum(np.roll(masses, -first)[::-1])[::-1]
@@ -177,25 +174,19 @@ def decoy_law(bloom: BloomFilter, pull: Table, *, steps: int = _STEPS) -> DecoyL
     )
 
 
-def _by_cohort(half: Spectrum, size: int, chances: Sequence[float], bits: int) -> Spectrum:
-    """Return the characteristic functions of the cohorts' terms, from their histograms'
-    transforms.
+def newton_ratios(bits: int, reach: int) -> Table:
+    """Return the factors of Newton's identities for e_d / C(`bits`, d), up to d = `reach`.
+
+    The factor in row d - 1 and column a - 1 is (-1)^a C(k, d - a) / C(k, d) / d: divided by
+    C(k, d) at each step, nothing grows.
     """
-    whole = np.concatenate([half, np.conj(half[:, -2:0:-1])], axis=1)
-    at = np.arange(size // 2 + 1)
-    powers = [half, *(whole[:, at * a % size] for a in range(2, len(chances) + 1))]
-    # Divided by C(k, d) at each step, so that nothing grows: symmetric[d] = e_d / C(k, d).
-    symmetric = [np.ones_like(half)]
-    out = np.zeros_like(half)
-    for d, chance in enumerate(chances, start=1):
-        total = np.zeros_like(half)
+    ratios = np.zeros((reach, reach))
+    for d in range(1, reach + 1):
         ratio = 1.0 / d
         for a in range(1, d + 1):
-            ratio *= -(d - a + 1) / (bits - d + a)  # (-1)^a C(k, d - a) / C(k, d) / d
-            total -= ratio * (symmetric[d - a] * powers[a - 1] if a < d else powers[a - 1])
-        symmetric.append(total)
-        out += chance * total
-    return out
+            ratio *= -(d - a + 1) / (bits - d + a)
+            ratios[d - 1, a - 1] = ratio
+    return ratios
 
 
 def _distinct(hashes: int, bits: int, d: int) -> float:
