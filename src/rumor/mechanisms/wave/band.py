@@ -9,6 +9,7 @@ probability p, each of the D - 1 others q. So
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,12 +26,12 @@ class Band:
     outside: float
     """The probability of each other output."""
 
-    @property
+    @cached_property
     def outcomes(self) -> int:
         """The number of outputs."""
         return self.domain + self.window - 1
 
-    @property
+    @cached_property
     def gain(self) -> float:
         """The difference of the chances of an output within the window and outside."""
         return self.inside - self.outside

@@ -39,7 +39,7 @@ class Basis:
     curves: Vector
     steps: int
 
-    @property
+    @cached_property
     def size(self) -> int:
         """The number of curves."""
         return int(self.curves.shape[1])
@@ -215,12 +215,12 @@ class Shape:
     extras: tuple[Extra, ...] = ()
     atoms: tuple[int, ...] = ()
 
-    @property
+    @cached_property
     def curve(self) -> int:
         """The number of parameters without the atoms."""
         return len(self.law.precision) + len(self.extras)
 
-    @property
+    @cached_property
     def size(self) -> int:
         """The number of parameters: of the curve, the columns and the atoms, in this order."""
         return self.curve + len(self.atoms)
@@ -242,7 +242,7 @@ class Shape:
         own = sum(float(np.log(extra.variance)) for extra in self.extras)
         return self.law.determinant - own - len(self.atoms) * float(np.log(ATOM_VARIANCE))
 
-    @property
+    @cached_property
     def columns(self) -> Vector:
         """The derivatives of the values' log-weights by the parameters."""
         return _columns(self.domain, self.law.order == FLAT, self.extras)
