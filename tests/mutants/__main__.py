@@ -1,7 +1,7 @@
 """Draw bugs from the sources, plant them one at a time, and see whether the tests notice.
 
     python -m tests.mutants                          300 bugs, the seed is today's date
-    python -m tests.mutants --seed S --count 100     as many as said, by a seed
+    python -m tests.mutants --seed S --count 100     as many as said, by a seed (may be repeated)
     python -m tests.mutants --area client            of an area (may be repeated)
     python -m tests.mutants --again RESULTS          the survivors of an earlier run, once more
     python -m tests.mutants --list                   what would be drawn, without a run
@@ -21,6 +21,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 
 from tests.mutants.catalogue import ROOT
@@ -43,8 +44,8 @@ def parsed(arguments: Sequence[str]) -> argparse.Namespace:
     )
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
     add = parser.add_argument
-    add("--seed", default=today, help="of the draw; today's date unless said")
-    add("--count", type=int, default=300, help="how many bugs")
+    add("--seed", action="append", help="of a draw; today's date unless said; may be repeated")
+    add("--count", type=int, default=300, help="how many bugs by each seed")
     add("--area", action="append", default=[], help="a folder of src/rumor, or javascript")
     add("--seconds", type=float, default=45.0, help="of tests for a bug, at most")
     add("--most", type=float, default=300.0, help="of tests for a bug that survives them, at most")
@@ -56,7 +57,9 @@ def parsed(arguments: Sequence[str]) -> argparse.Namespace:
     add("--again", type=Path, help="results of which the survivors are tried again")
     add("--list", action="store_true", help="draw, print and stop")
     add("--untouched", action="store_true", help="print what no test runs (newest recording)")
-    return parser.parse_args(arguments)
+    asked = parser.parse_args(arguments)
+    asked.seed = asked.seed or [today]
+    return asked
 
 
 def survivors_again(results: Path) -> list[Change]:
@@ -76,9 +79,11 @@ def survivors_again(results: Path) -> list[Change]:
     return found
 
 
-def write(outcomes: Sequence[rates.Outcome], asked: argparse.Namespace, seconds: float) -> Path:
-    """Keep the results, and return where."""
-    name = "-".join([asked.seed, str(len(outcomes)), *(a.replace("/", "_") for a in asked.area)])
+def write(
+    outcomes: Sequence[rates.Outcome], seed: str, asked: argparse.Namespace, seconds: float
+) -> Path:
+    """Keep the results of a `seed`, and return where."""
+    name = "-".join([seed, str(len(outcomes)), *(a.replace("/", "_") for a in asked.area)])
     path = FOLDER / "results" / f"{name}{'-again' if asked.again else ''}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     rows = [
@@ -88,7 +93,7 @@ def write(outcomes: Sequence[rates.Outcome], asked: argparse.Namespace, seconds:
         }
         for o in outcomes
     ]
-    results = {"seed": asked.seed, "seconds": seconds, "outcomes": rows}
+    results = {"seed": seed, "seconds": seconds, "outcomes": rows}
     path.write_text(json.dumps(results, indent=1, ensure_ascii=False), encoding="utf-8")
     return path
 
@@ -101,12 +106,13 @@ def main(arguments: Sequence[str]) -> int:
         print(told(untouched(newest, drawing.files(asked.area))))
         return 0
     drawn = (
-        survivors_again(asked.again)
+        {"again": survivors_again(asked.again)}
         if asked.again
-        else drawing.draw(asked.count, asked.seed, asked.area)
+        else {seed: drawing.draw(asked.count, seed, asked.area) for seed in asked.seed}
     )
+    every = [change for changes in drawn.values() for change in changes]
     if asked.list:
-        for change in drawn:
+        for change in every:
             before, after = change.lines((ROOT / change.file).read_bytes())
             print(f"{change.file}:{change.line} ({change.operator})\n  - {before}\n  + {after}")
         return 0
@@ -123,15 +129,18 @@ def main(arguments: Sequence[str]) -> int:
             most_s=asked.most,
             grace_s=asked.grace,
         )
-        outcomes = judge.judge(drawn)
+        outcomes = judge.judge(every)
     seconds = time.monotonic() - begun
     golden = sum(o.by.startswith(GOLDEN) for o in outcomes if o.is_caught)
     print(f"\nsurvivors\n{rates.survivors(outcomes)}\n\n{rates.by_operator(outcomes)}\n")
-    print(rates.table(outcomes))
+    left = iter(outcomes)
+    for seed, changes in drawn.items():
+        ours = list(islice(left, len(changes)))
+        print(f"seed {seed}, kept in {write(ours, seed, asked, seconds)}\n{rates.table(ours)}\n")
+    if len(drawn) > 1:
+        print(f"all seeds together\n{rates.table(outcomes)}\n")
     print(f"caught by the output of the documentation alone: {golden}")
-    print(
-        f"seed {asked.seed}, {seconds / 60:.0f} minutes, kept in {write(outcomes, asked, seconds)}"
-    )
+    print(f"{len(outcomes)} bugs in {seconds / 60:.0f} minutes")
     missed = rates.shortfalls(outcomes)
     print("\n".join(missed) if missed else "every target is met")
     return 1 if missed else 0
