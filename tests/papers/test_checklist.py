@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rumor.cli import main
-from rumor.papers import DOCUMENTS
+from rumor.papers import DOCUMENTS, paper
 from rumor.papers.checklist import items, items_sentence, missing, rows
 from rumor.papers.model import ChecklistItem
 
@@ -56,6 +56,9 @@ def test_the_command_prints_the_checklist(capsys: pytest.CaptureFixture[str]) ->
     for number, what, says, command in rows():
         assert f"  {what}: {says}\n    {command}\n" in text, (number, what)
     assert text.endswith(f"{items_sentence()}\n")
+    order = ("rappor-decode", "rappor-privacy", "privkv-em", "rappor-primer", "css2020")
+    heads = [f"{place:03d} {paper(name).title}" for place, name in enumerate(order)]
+    assert [line for line in text.splitlines() if line in heads] == heads
     assert main(["papers", "checklist", "css2020", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)["items"]
     own = [entry for _, name, entry in ITEMS if name == "css2020"]
