@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from rumor.client.modules import FOLDER as CLIENT
+from rumor.client.modules import element_scripts, integrity
 from rumor.client.page_script import page_scripts
 from rumor.collector.http.pages import WEB, answer_scripts, modules_of
 from tests.everything import every_mechanism
@@ -132,3 +133,14 @@ def test_the_answer_page_begins_with_what_its_questions_need_and_keeps_lines() -
         assert "import(`/client/view/words/${lang}.js`)" in first
     assert "/client/mechanisms/rappor.js" not in found[0]
     assert modules_of(None) == {"/assets/steps.js"}
+
+
+def test_scripts_and_hashes_are_the_same_wherever_a_folder_lists_its_files_in_another_order(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    scripts, hashes = element_scripts(), integrity()
+    assert list(hashes) == sorted(hashes)
+    listed = Path.glob
+    monkeypatch.setattr(Path, "glob", lambda *given: sorted(listed(*given), reverse=True))
+    assert element_scripts.__wrapped__() == scripts
+    assert list(integrity.__wrapped__()) == list(hashes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import string
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from markdown_it import MarkdownIt
 import rumor
 from rumor import InputError
 from rumor.core.plain_text import TextTable, one_line, text_and_tables
-from rumor.results.publication import as_latex, as_markdown, escape_latex
+from rumor.results.publication import as_latex, as_markdown, as_summary, escape_latex
 
 HOSTILE = (
     r"\input{/etc/passwd}",
@@ -135,6 +136,12 @@ def test_latex_runs_nothing_of_a_label(label: str) -> None:
     assert read_latex(escape_latex(label)) == label
 
 
+@pytest.mark.parametrize("sign", [sign for sign in string.printable if sign.isprintable()])
+def test_latex_runs_no_sign_wherever_it_stands(sign: str) -> None:
+    for text in (sign, sign * 3, f"{sign}a", f"a{sign}", f"a {sign} b", f"{sign}1"):
+        assert read_latex(escape_latex(text)) == text
+
+
 def test_latex_has_the_cells_of_the_table(estimate: Any, comparison: Any) -> None:
     for result in (estimate, comparison):
         text = result.to_latex()
@@ -188,6 +195,26 @@ def test_a_summary_has_facts_between_rules(estimate: Any) -> None:
         assert any(one_line(row[0]) in line for line in lines[rules[1] : rules[2]])
     assert "90% interval" in lines[rules[1] + 1]
     assert max(map(len, lines[: rules[2]])) == len(lines[rules[0]])
+
+
+def test_facts_fill_two_columns_from_above() -> None:
+    """The first column has one more where they are odd; each column is as wide as it must be."""
+    facts = [("a", "1"), ("name", "22"), ("b", "333"), ("c", "4"), ("other", "55")]
+    text = as_summary(lambda: "Nothing", facts)
+    assert text.split("\n")[2:5] == [
+        "a       1    c       4",
+        "name   22    other  55",
+        "b     333",
+    ]
+    assert as_summary(lambda: "", facts[:2]).split("\n")[2] == "a  1    name  22"
+
+
+def test_any_library_takes_the_rows(estimate: Any) -> None:
+    assert estimate.__dataframe__()._allow_copy is True
+    assert estimate.__dataframe__(allow_copy=False)._allow_copy is False
+    assert estimate.__dataframe__().num_rows() == len(estimate.values)
+    with pytest.raises(RuntimeError, match="nan_as_null"):
+        estimate.__dataframe__(nan_as_null=True)
 
 
 def test_the_screen_is_unchanged_after_a_table_for_a_paper(estimate: Any) -> None:
