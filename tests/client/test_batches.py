@@ -8,6 +8,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -22,11 +23,11 @@ from tests.impostor import Heard, Told, impostor
 from tests.issuers import blind_collection
 
 
-def made(count: int, size: int = 1, **more: object) -> list[PendingReport]:
+def made(count: int, size: int = 1, **more: Any) -> list[PendingReport]:
     """So many reports of a size, their ids from the last to the first."""
     ids = (number.to_bytes(16, "big") for number in reversed(range(count)))
-    given: dict[str, object] = {"contract": "digest", "question": "q", **more}
-    return [PendingReport(id=id, report=bytes(size), **given) for id in ids]  # type: ignore[arg-type]
+    given: dict[str, Any] = {"contract": "digest", "question": "q", **more}
+    return [PendingReport(id=id, report=bytes(size), **given) for id in ids]
 
 
 @pytest.mark.parametrize(
@@ -57,7 +58,7 @@ def test_a_request_has_a_thousand_reports_or_half_a_megabyte(
 
 @pytest.mark.parametrize("member", ["contract", "question", "stratum"])
 def test_reports_that_differ_in_what_a_request_says_go_apart(member: str) -> None:
-    values: tuple[object, object] = (3, 0) if member == "stratum" else ("one", "other")
+    values: tuple[Any, Any] = (3, 0) if member == "stratum" else ("one", "other")
     waiting = [one for value in values for one in made(2, **{member: value})]
     groups = _group_for_sending(waiting)
     assert sorted(map(len, groups)) == [2, 2]
@@ -67,7 +68,7 @@ def test_reports_that_differ_in_what_a_request_says_go_apart(member: str) -> Non
 
 @pytest.mark.parametrize("member", ["token", "relay"])
 def test_what_admits_one_report_goes_alone(member: str) -> None:
-    value: object = b"t" if member == "token" else "http://relay"
+    value: Any = b"t" if member == "token" else "http://relay"
     assert [len(group) for group in _group_for_sending(made(3, **{member: value}))] == [1, 1, 1]
 
 
