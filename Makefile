@@ -9,7 +9,7 @@ BENCH_STAMP := .venv-bench/.installed
 DBT_STAMP := .venv-dbt/.installed
 PIP := -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help install demo test bench docs pages screenshots papers format check wheel clean soak mutants planted device npm referee least release-check
+.PHONY: help install demo test bench docs page pages screenshots papers format check wheel clean soak mutants planted device npm referee least release-check
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 15
@@ -125,6 +125,10 @@ check: $(STAMP) ## format, lint and types, changing nothing
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
+
+PAGE := rumor-answer.html
+page: $(STAMP) ## build the answer page as one file for any origin into dist/, with its SHA-256
+	@mkdir -p dist && cd dist && ../$(BIN)/rumor modules --page $(PAGE) > $(PAGE).sha256 && cat $(PAGE).sha256
 
 wheel: $(STAMP) ## build the wheel and the source archive into dist/
 	@PIP_CONSTRAINT=constraints.txt $(BIN)/python -m build --outdir dist .

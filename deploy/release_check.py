@@ -4,13 +4,14 @@
     python -m deploy.release_check --quick    builds and files only, nothing is installed
 
 Wheel, source archive, npm package and documentation are built twice, from two folders, and must be
-the same bytes. The wheel must hold its bill of materials, the container's requirements must be
-those of constraints.txt, each with a hash. Under every Python that is found, a small install must
-stay small, do what a device needs and say what is missing, and a whole install must run the
-demonstration. The page goes to dist/release.md, too, and the bill of materials, with licences, to
-dist/rumor.cdx.json. `--advisories all.zip` compares the packages with known advisories, from a dump
-of OSV's database for PyPI that somebody with a network has fetched. What this machine lacks is left
-out, and said. Exit status 1: something does not hold.
+the same bytes; so must the answer page as one file, here and by every install. It goes to
+dist/rumor-answer.html, and its SHA-256 beside it. The wheel must hold its bill of materials, the
+container's requirements must be those of constraints.txt, each with a hash. Under every Python that
+is found, a small install must stay small, do what a device needs and say what is missing, and a
+whole install must run the demonstration. The page goes to dist/release.md, too, and the bill of
+materials, with licences, to dist/rumor.cdx.json. `--advisories all.zip` compares the packages with
+known advisories, from a dump of OSV's database for PyPI that somebody with a network has fetched.
+What this machine lacks is left out, and said. Exit status 1: something does not hold.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from deploy import installs, versions
 
 ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "dist"
+PAGE = "rumor-answer.html"
 MOST_MEGABYTES = 120
 """Of a device's install, packages and Rumor together, without pip."""
 MOST_MILLISECONDS = 50
@@ -58,6 +60,7 @@ def main() -> int:
             ("container's requirements", container_requirements),
             ("wheel and source archive", built_twice),
             ("bill of materials", bill_of_materials),
+            ("answer page", answer_page),
         ]
         if not quick:
             checks += [("npm package", npm_twice), ("documentation", site_twice)]
@@ -189,6 +192,27 @@ def bill_of_materials(folder: Path) -> str:
     return f"{inside[0]}, {len(bill['components'])} components"
 
 
+def answer_page(folder: Path) -> str:
+    """The answer page as one file, from the tree and from the wheel: the same bytes."""
+    with zipfile.ZipFile(_wheel(folder)) as wheel:
+        wheel.extractall(folder / "wheel")
+    code = "import sys; from rumor.collector.answer_page import answer_file; "
+    code += "sys.stdout.buffer.write(answer_file())"
+    made = [
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, check=True,
+            env={**os.environ, "PYTHONPATH": str(source), "PYTHONHASHSEED": seed},
+        ).stdout
+        for source, seed in ((ROOT / "src", "1"), (folder / "wheel", "2"))
+    ]  # fmt: skip
+    assert made[0] == made[1], "the answer page of the tree and that of the wheel differ"
+    OUT.mkdir(exist_ok=True)
+    (OUT / PAGE).write_bytes(made[0])
+    digest = hashlib.sha256(made[0]).hexdigest()
+    (OUT / f"{PAGE}.sha256").write_text(f"{digest}  {PAGE}\n", encoding="utf-8")
+    return f"the same bytes: {PAGE} {len(made[0]) / 1e6:.2f} MB, SHA-256 {digest}"
+
+
 def _under(
     check: Callable[[Path, str, Path], str], version: str, python: Path
 ) -> Callable[[Path], str]:
@@ -237,6 +261,9 @@ def whole_install(folder: Path, version: str, python: Path) -> str:
         _run(program, *command)
         times.append(f"rumor {command[0]} in {time.perf_counter() - began:.1f} s")
     assert (place / "demo.html").stat().st_size > 10_000, "the demonstration wrote no page"
+    _run(program, "modules", "--page", str(place / PAGE))
+    same = (place / PAGE).read_bytes() == (OUT / PAGE).read_bytes()
+    assert same, "this install writes another answer page"
     return f"{installs.size_of(place):.0f} MB; {', '.join(times)}"
 
 

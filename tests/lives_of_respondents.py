@@ -683,6 +683,50 @@ def elements_of_special_collections() -> Life:
     return Life(steps, {"served": documents}, {"origin": "https://site.example", "now": NOW})
 
 
+def page_as_one_file() -> Life:
+    """The answer page on another origin: asked for a collector, told one, with what is pinned."""
+    groups = {"country": ["DE", "FR", "other"]}
+    wish = {"name": "A test", "series": "series", "contact": "me@example.org", "groups": groups}
+    asked = Collection.resolve({**wish, "questions": [{"id": "coin", **COIN}]})
+    there = "collector=https%3A%2F%2Fcollector.example%2Fours%2F"
+    document = {"contract": asked.contract(), "digest": asked.digest, "open": True}
+    address = "https://collector.example/ours/v1/collection"
+    network = served(asked, served={address: document})
+    network["served"]["/ours/v1/reports"] = {"accepted": 1, "duplicates": 0}
+    network["served"]["/ours/v1/withdrawals"] = {"withdrawn": 1, "absent": 0}
+    wrong = [
+        "",
+        "collector.example",
+        "http://collector.example",
+        "ftp://collector.example",
+        "http://localhost.example:80",
+    ]
+    steps = [visit("file", "/page.html"), click("#open")]
+    steps += [each for text in wrong for each in (enter("#collector", text), click("#open"))]
+    steps += [
+        {"do": "key", "at": "#collector", "key": "a"},
+        enter("#collector", " http://localhost:8000/ "),
+        {"do": "key", "at": "#collector", "key": "Enter"},
+        visit("file", "/page.html#collector=http://127.0.0.1:8000//&digest=00&lang=zh"),
+        visit("file", "/page.html#collector=https://user@[&lang=zh"),
+        visit("file", f"/page.html?lang=ja#{there}&lang=zh"),
+        visit("file", f"/page.html#{there}&digest={asked.digest}&group=country=FR"),
+        click("#languages a", "zh"),
+        click("#languages a", "en"),
+        pick("coin", "red"),
+        GO,
+        GO,
+        click("#back-ask"),
+        click("#back-yes"),
+        visit("file", f"/page.html#{there}&invitation={INVITATION}&digest={asked.digest}"),
+        {"do": "hash", "to": "#collector=https://another.example"},
+        {"do": "set", "of": "browser", "offline": True},
+        visit("file", f"/page.html#{there}&lang=ja"),
+        visit("answer", f"/answer#invitation={INVITATION}&group=country=DE"),
+    ]
+    return Life(steps, network)
+
+
 LIVES: Mapping[str, Callable[[], Life]] = {
     **_in_parts("every-control", every_control, control_questions(), 4),
     **_in_parts("every-report", every_report, every_mechanism(), 8),
@@ -702,5 +746,6 @@ LIVES: Mapping[str, Callable[[], Life]] = {
         on_a_phone,
         elements,
         elements_of_special_collections,
+        page_as_one_file,
     )
 }

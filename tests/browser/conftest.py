@@ -6,6 +6,7 @@ Everything is of one module: Playwright's event loop must not outlive the tests 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from playwright.sync_api import (
 )
 
 from rumor.demo.showcase import Showcase, showcase
+from tests.browser.driving import People, by_bidi, by_playwright
 from tests.needs import needs
 
 ARGUMENTS = [
@@ -53,6 +55,21 @@ def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
         launched = playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
         yield launched
+        launched.close()
+
+
+@contextmanager
+def people_of(browser: str, folder: Path) -> Iterator[People]:
+    """Return people who use a browser, "firefox" or "chromium"; a profile goes into the folder."""
+    program = needs(browser)
+    if browser == "firefox":
+        with by_bidi(program, folder) as found:
+            yield found
+        return
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=program, args=ARGUMENTS)
+        with by_playwright(launched) as found:
+            yield found
         launched.close()
 
 

@@ -11,21 +11,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from playwright.sync_api import sync_playwright
 
 from rumor.collector.http.server import background
 from rumor.collector.service import Service
 from rumor.collector.store.base import open_store
 from rumor.contract.collection import Collection
 from rumor.demo.showcase import Showcase
-from tests.browser.conftest import ARGUMENTS
-from tests.browser.driving import KEYS, People, Tab, by_bidi, by_playwright
+from tests.browser.conftest import people_of
+from tests.browser.driving import KEYS, People, Tab
 from tests.browser.sites import site
 from tests.browser.test_answer import newest
 from tests.browser.test_answer_use import NUMBER, WISH, asked, choice
 from tests.everything import every_mechanism
 from tests.issuers import invite, issuing
-from tests.needs import needs
 from tests.relay.tools import running
 
 BROWSERS = ["firefox", pytest.param("chromium", marks=pytest.mark.slow)]
@@ -35,16 +33,8 @@ BROWSERS = ["firefox", pytest.param("chromium", marks=pytest.mark.slow)]
 def people(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[People]:
-    program = needs(request.param)
-    if request.param == "firefox":
-        with by_bidi(program, tmp_path_factory.mktemp("firefox")) as found:
-            yield found
-        return
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=ARGUMENTS)
-        with by_playwright(browser) as found:
-            yield found
-        browser.close()
+    with people_of(request.param, tmp_path_factory.mktemp("people")) as found:
+        yield found
 
 
 def give_any(tab: Tab, question: str) -> None:

@@ -872,7 +872,10 @@ SCENES: dict[str, Scene] = {
     ),
     "key": Scene("key", {"file": "key.pem"}, {"file": "other.pem", "--json": ""}, _making),
     "modules": Scene(
-        "modules", {}, {"--import-map": "https://a.example/client", "--json": ""}, _making
+        "modules",
+        {},
+        {"--import-map": "https://a.example/client", "--page": "page.html", "--json": ""},
+        _making,
     ),
     "invite": Scene(
         "invite",

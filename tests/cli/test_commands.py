@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -355,3 +357,22 @@ def test_modules_have_their_hashes(capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(capsys.readouterr().out) == {"integrity": mapped}
     assert main(["modules", "--import-map", "client"]) == 2
     assert "must be an address or a path; got 'client'" in capsys.readouterr().err
+
+
+def test_the_page_is_written_with_its_hash(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As `sha256sum` writes it, so that it can check the file; not together with an import map."""
+    monkeypatch.chdir(tmp_path)
+    assert main(["modules", "--page", "page.html"]) == 0
+    line = capsys.readouterr().out
+    digest = hashlib.sha256((tmp_path / "page.html").read_bytes()).hexdigest()
+    assert line == f"{digest}  page.html\n"
+    (tmp_path / "page.html.sha256").write_text(line)
+    subprocess.run(["sha256sum", "--check", "--strict", "page.html.sha256"], check=True)
+    assert main(["modules", "--page", "page.html", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"page": "page.html", "sha256": digest}
+    assert main(["modules", "--page", "other.html", "--import-map", "/client"]) == 2
+    assert "--page and --import-map must not go together" in capsys.readouterr().err
+    assert not (tmp_path / "other.html").exists()
+    assert main(["modules", "--page", "nowhere/page.html"]) == 2

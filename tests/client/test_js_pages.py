@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from rumor.client.modules import FOLDER as CLIENT
-from rumor.collector.http.pages import WEB
+from rumor.collector.answer_page import WEB
 from rumor.contract.collection import Question
 from rumor.mechanisms import Wave
 from tests import lives_of_analysts, lives_of_respondents

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rumor.collector.http.pages import WORDS, languages
+from rumor.collector.answer_page import WORDS, languages
 from rumor.mechanisms import BY_NAME
 from tests.javascript import node
 

@@ -11,8 +11,9 @@ import pytest
 
 from rumor.client.modules import FOLDER as CLIENT
 from rumor.client.modules import element_scripts, integrity
-from rumor.client.page_script import page_scripts
-from rumor.collector.http.pages import WEB, answer_scripts, modules_of
+from rumor.client.page_script import page_scripts, whole_script
+from rumor.collector.answer_page import WEB
+from rumor.collector.http.pages import answer_scripts, modules_of
 from tests.everything import every_mechanism
 from tests.mutants.drawn.v8 import lines_of_modules
 
@@ -105,6 +106,24 @@ def test_texts_stay_files_of_their_own_beside_the_script(tmp_path: Path) -> None
     assert (done.stdout, done.stderr) == ("Title\n", "")
 
 
+def test_a_whole_script_has_everything_texts_too(tmp_path: Path) -> None:
+    """It asks for no other file, and does what its modules do."""
+    lines = 'const words = () => import("./lib/words.js");\n'
+    lines += MODULES["page.js"] + "words().then((said) => console.log(said.default.title));\n"
+    words = 'export default {\n  title: "Title",\n};\n'
+    made(tmp_path, {**MODULES, "page.js": lines, "lib/words.js": words})
+    folders = {"/assets/": tmp_path / "web", "/client/": tmp_path / "client"}
+    whole = whole_script("/assets/page.js", folders)
+    assert "import(" not in whole
+    assert whole.endswith('$use("/assets/page.js");\n')
+    assert whole.count("] = () => {") == len(MODULES) + 2
+    (tmp_path / "page.mjs").write_text(whole)
+    done = subprocess.run(["node", "page.mjs"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.stderr == ""
+    said = ["4 1 2 true thing /* no comment */", "Title", "later: 3, 3"]
+    assert sorted(done.stdout.splitlines()) == sorted(said)
+
+
 def test_the_answer_page_begins_with_what_its_questions_need_and_keeps_lines() -> None:
     asked = every_mechanism()
     some = dataclasses.replace(asked, questions=asked.questions[:1])
@@ -129,8 +148,9 @@ def test_the_answer_page_begins_with_what_its_questions_need_and_keeps_lines() -
                 for number, line in enumerate(own):
                     if line and not line.lstrip().startswith(("import", "export", "*", "/", "}")):
                         assert lines[before + number] in ("", line) or "import(" in line, name
-        assert first.count("import(") == 2
-        assert "import(`/client/view/words/${lang}.js`)" in first
+        assert first.count("import(") == 4
+        for lang in ("en", "ja", "zh"):
+            assert f'import("./../client/view/words/{lang}.js")' in first
     assert "/client/mechanisms/rappor.js" not in found[0]
     assert modules_of(None) == {"/assets/steps.js"}
 

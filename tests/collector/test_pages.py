@@ -12,7 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from rumor.client.modules import FOLDER as CLIENT
-from rumor.collector.http.pages import SCRIPTS, WEB, languages, modules_of
+from rumor.collector.answer_page import WEB, languages
+from rumor.collector.http.pages import SCRIPTS, modules_of
 from rumor.collector.http.server import background
 from rumor.collector.service import Service
 from rumor.collector.store.base import ReportBatch, Store, StoredCollection, open_store, today

@@ -13,6 +13,7 @@ import { Network } from "./page/network.mjs";
 
 const PAGES = {
   answer: { html: "collector/web/answer.html", script: "/assets/answer.js" },
+  file: { html: "collector/web/answer.html", script: "/assets/answer.js", file: "<html>a page as one file</html>" },
   dashboard: { html: "collector/web/dashboard.html", script: "/assets/dashboard.js" },
   element: { script: "/client/element.js" },
 };
@@ -24,8 +25,13 @@ const tabs = [];
 let page;
 
 // What a collector puts into the page that it serves: a link for each language.
-browser.before = (opened) => {
+browser.before = (opened, { file }) => {
   const { document } = opened;
+  if (file) {
+    document.documentElement.outerHTML = file;
+    document.body.setAttribute("data-file", "");
+    document.body.append(Object.assign(document.createElement("footer"), { id: "file" }));
+  }
   for (const lang of document.getElementById("languages") ? ["en", "ja", "zh"] : []) {
     const link = document.createElement("a");
     for (const [name, value] of Object.entries({ href: `?lang=${lang}`, hreflang: lang, lang })) link.setAttribute(name, value);

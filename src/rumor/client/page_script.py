@@ -7,6 +7,8 @@ has what the page begins with, for the questions that it asks; the second has wh
 import later, and is asked for when something is not in the first. Modules of texts, which a
 language chooses, are data (`export default`) and stay files of their own.
 
+A page that is one file has one script with everything, texts too.
+
 Lines keep their numbers within a module: comments become empty lines. The modules themselves are
 served too, and read better.
 """
@@ -23,19 +25,22 @@ from pathlib import Path
 _COMMENT = re.compile(r"^[ \t]*(?:/\*(?:(?!\*/).)*\*/|//[^\n]*)[ \t]*$", re.M | re.S)
 _IMPORT = re.compile(r'^import (?:\* as (\w+)|\{([^}]*)\}) from "([^"]+)";$', re.M)
 _FORWARD = re.compile(r'^export \{([^}]*)\} from "([^"]+)";$', re.M)
-_EXPORT = re.compile(r"^export ((?:async )?function|const|class) (\w+)", re.M)
+_EXPORT = re.compile(r"^export ((?:async )?function|const|class) ([\w$]+)", re.M)
 _LATER = re.compile(r'\bimport\("([^"]+)"\)')
 _DATA = re.compile(r"^export default \{", re.M)
 _LEFT = re.compile(r"^(?:import|export)\b.*", re.M)
 
-_HEAD = """\
+_BEGIN = """\
 const $modules = {}, $made = {};
 const $use = (name) => ($made[name] ??= $modules[name]());
-const $load = async (name) => {
+"""
+_HEAD = f"""\
+{_BEGIN}const $load = async (name) => {{
   if (!$modules[name]) (await import("./LATER")).add($modules, $use, $load);
   return $use(name);
-};
+}};
 """
+_WHOLE = f"{_BEGIN}const $load = async (name) => $use(name);\n"
 
 
 def page_scripts(
@@ -47,11 +52,7 @@ def page_scripts(
     first. `folders` are the folders of files
     that are served, by the address that begins theirs.
     """
-    files = {
-        f"{base}{path.relative_to(folder).as_posix()}": path
-        for base, folder in folders.items()
-        for path in folder.rglob("*.js")
-    }
+    files = _files(folders)
     modules: dict[str, _Module] = {}
 
     @functools.cache
@@ -78,6 +79,32 @@ def page_scripts(
     head = _HEAD.replace("LATER", later).splitlines()
     adding = "export function add($modules, $use, $load) {"
     return _script(head, first, f'$use("{entry}");'), _script([adding], rest, "}")
+
+
+def whole_script(entry: str, folders: Mapping[str, Path]) -> str:
+    """Return one script of the module `entry` and all that it imports, at once or later.
+
+    Modules and `folders` are named as in `page_scripts`.
+    """
+    files = _files(folders)
+    modules: dict[str, _Module] = {}
+    wanted = [entry]
+    while wanted:
+        name = wanted.pop(0)
+        if name not in modules:
+            text = _DATA.sub("export const $data = {", files[name].read_text(encoding="utf-8"))
+            modules[name] = _read(name, text, lambda name: False, "")
+            wanted += modules[name].imports + modules[name].later
+    return _script(_WHOLE.splitlines(), modules, f'$use("{entry}");')
+
+
+def _files(folders: Mapping[str, Path]) -> dict[str, Path]:
+    """Return the modules of `folders` by their addresses."""
+    return {
+        f"{base}{path.relative_to(folder).as_posix()}": path
+        for base, folder in folders.items()
+        for path in folder.rglob("*.js")
+    }
 
 
 def _script(lines: list[str], modules: Mapping[str, _Module], end: str) -> str:
@@ -132,7 +159,7 @@ def _read(name: str, text: str, is_data: Callable[[str], bool], folder: str) -> 
         return "\n" * found[0].count("\n")
 
     def declared(found: re.Match[str]) -> str:
-        exported[found[2]] = found[2]
+        exported[found[2]] = "default: $data" if found[2] == "$data" else found[2]
         return f"{found[1]} {found[2]}"
 
     rules: list[tuple[re.Pattern[str], Callable[[re.Match[str]], str]]] = [

@@ -167,13 +167,14 @@ export class Browser {
   }
 
   /** Open a page: its HTML, and the script that it runs. */
-  async visit(address, { html = "", script }) {
+  async visit(address, told) {
+    const { html = "", script } = told;
     const page = new Page(this, address);
     page.enter();
     if (html) page.document.parse(readFileSync(new URL(html, SOURCES), "utf8"));
     page.scripts = new Scripts();
     page.run = (path) => page.scripts.run(path);
-    this.before?.(page);
+    this.before?.(page, told);
     page.exports = await page.run(script);
     await idle();
     return page;
@@ -210,7 +211,7 @@ export class Page {
     const self = this;
     return {
       get href() { return self.entries[self.at].url.href; },
-      origin: url.origin, pathname: url.pathname, search: url.search, hash: url.hash, reload: () => void this.reloads++,
+      origin: url.origin, pathname: url.pathname, search: url.search, get hash() { return url.hash; }, set hash(text) { void self.hash(`#${text}`); }, reload: () => void this.reloads++,
     };
   }
 

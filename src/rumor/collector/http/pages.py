@@ -11,9 +11,8 @@ import asyncio
 import functools
 import gzip
 import hashlib
-import re
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -21,19 +20,16 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-import rumor.collector
 from rumor.client.modules import FOLDER as CLIENT
 from rumor.client.modules import element_scripts, integrity
 from rumor.client.page_script import page_scripts
+from rumor.collector.answer_page import MODULES, WEB, answer_html, languages
 from rumor.collector.chart_rendering import bundle
 from rumor.collector.http.headers import DASHBOARD_POLICY, answer_policy, takes_gzip
 from rumor.collector.http.problems import Problem
 from rumor.collector.metrics import Metrics
 from rumor.contract.collection import Collection
 from rumor.core.errors import format_value
-
-WEB = Path(rumor.collector.__file__).parent / "web"
-WORDS = CLIENT / "view" / "words"
 
 VEGA, HASHES = "vega.js", "integrity.json"
 SCRIPTS = ("answer.bundle.js", "answer.later.js")
@@ -88,30 +84,6 @@ def _files(folder: Path) -> Mapping[str, Path]:
     }
 
 
-@dataclass(frozen=True)
-class Language:
-    """A language of the answer page: its tag, its own name, and the page's title and first text."""
-
-    tag: str
-    name: str
-    title: str
-    lead: str
-
-
-@functools.cache
-def languages() -> Mapping[str, Language]:
-    """Return the languages of the answer page, English first."""
-    found = {}
-    for path in sorted(WORDS.glob("*.js"), key=lambda path: (path.stem != "en", path.stem)):
-        text = path.read_text(encoding="utf-8")
-        said = {
-            key: re.search(rf'^  {key}: "([^"<&]+)",$', text, re.MULTILINE)
-            for key in (field.name for field in fields(Language))
-        }
-        found[path.stem] = Language(**{key: str(each and each[1]) for key, each in said.items()})
-    return found
-
-
 def _language(request: Request) -> str:
     """Return the language that a browser asks for: by the address, or by its order of languages."""
     accepted = request.headers.get("accept-language", "").split(",")
@@ -121,32 +93,14 @@ def _language(request: Request) -> str:
 
 @functools.cache
 def _answer_page(stem: str) -> Asset:
-    """Return the page of the people who are asked, with its first text in the language `stem`.
-
-    The page has a link for each language, and loads its texts and its script at once.
-    """
-    links = "".join(
-        f'\n<a href="?lang={each}" hreflang="{each}" lang="{said.tag}">{said.name}</a>'
-        for each, said in languages().items()
-    )
-    own = languages()[stem]
-    text = (WEB / "answer.html").read_text(encoding="utf-8")
-    for old, new in (
-        ('<html lang="en">', f'<html lang="{own.tag}">'),
-        (languages()["en"].title, own.title),
-        ('id="lead"></p>', f'id="lead">{own.lead}</p>'),
-        ("></nav>", f">{links}\n</nav>"),
-        ("</head>", f'<link rel="modulepreload" href="/client/view/words/{stem}.js">\n</head>'),
-    ):
-        text = text.replace(old, new)
-    return Asset.of(text.encode(), ".html")
+    """Return the page of the people who are asked, with its first text in the language `stem`."""
+    return Asset.of(answer_html(stem).encode(), ".html")
 
 
 @functools.lru_cache(maxsize=16)
 def answer_scripts(begun: frozenset[str]) -> Mapping[str, Asset]:
     """Return the two scripts of the answer page by name; the first has the modules `begun`."""
-    folders = {"/assets/": WEB, "/client/": CLIENT}
-    made = page_scripts("/assets/answer.js", sorted(begun), SCRIPTS[1], folders)
+    made = page_scripts("/assets/answer.js", sorted(begun), SCRIPTS[1], MODULES)
     return {name: Asset.of(text.encode(), ".js") for name, text in zip(SCRIPTS, made, strict=True)}
 
 

@@ -8,11 +8,13 @@ import { byId, h } from "/client/view/dom.js";
 import { control, loadControls, mistakeIn, problemView, showMistake } from "/client/view/controls.js";
 import { formatNumber, formatPercent, fullSentence, noteDrawn, oddsView, posteriorBound, reportsView, takesMore, updateCard } from "/client/view/report.js";
 import { styled } from "/client/view/style.js";
+import { wordsFor } from "/client/view/words.js";
 
 /** The page's state. A card is "open", "drawn", "sent", "full" or, where another day is assigned, "away". */
 const page = {
   words: null, lang: "en", contract: null, person: null, invitation: "", cards: new Map(), older: 0, busy: false, say: null,
   refusal: null, steps: null, asking: false, assignment: null, notices: null, withdrawable: 0, groups: {}, closed: false,
+  collector: "", file: null,
 };
 
 const number = (value, digits) => formatNumber(page.words, value, digits);
@@ -22,7 +24,7 @@ const percent = (value) => formatPercent(page.words, value);
 const narrow = matchMedia("(max-width: 30rem)");
 
 function wantedLanguage() {
-  const asked = [new URLSearchParams(location.search).get("lang"), ...(navigator.languages ?? [])];
+  const asked = [new URLSearchParams(location.search).get("lang"), page.file?.said.get("lang"), ...(navigator.languages ?? [])];
   const found = asked.map((tag) => (tag ?? "").slice(0, 2).toLowerCase());
   // The collector's page lists the available languages.
   const known = [...byId("languages").querySelectorAll("a")].map(({ hreflang }) => hreflang);
@@ -31,7 +33,7 @@ function wantedLanguage() {
 
 async function speak(lang) {
   page.wanted = lang;
-  const words = (await import(`/client/view/words/${lang}.js`)).default;
+  const words = await wordsFor(lang);
   if (page.wanted !== lang) return; // another was chosen while this one loaded
   Object.assign(page, { words, lang });
   document.documentElement.lang = words.tag;
@@ -43,6 +45,7 @@ async function speak(lang) {
   byId("languages").setAttribute("aria-label", words.language);
   byId("title").textContent = words.title;
   byId("lead").textContent = words.lead;
+  page.file?.show(words);
 }
 
 // How a sentence of the status line looks: as information, or as what was received.
@@ -56,8 +59,8 @@ function announce(name, ...values) {
   byId("status").textContent = typeof sentence === "function" ? sentence(...values) : sentence;
 }
 
-function complain(problem) {
-  byId("problem").replaceChildren(h("div", { class: "notice" }, problemView(problem, page.words)));
+function complain(problem, sentence) {
+  byId("problem").replaceChildren(h("div", { class: "notice" }, problemView(problem, page.words, sentence)));
 }
 
 const calm = () => byId("problem").replaceChildren();
@@ -118,13 +121,15 @@ function invitationView() {
 
 /** Read the invitation from an address that ends in #invitation=...; browsers do not send this part. */
 function takeInvitation() {
-  page.invitation = new URLSearchParams(location.hash.slice(1)).get("invitation") ?? "";
-  if (page.invitation) history.replaceState(null, "", location.pathname + location.search);
+  const said = new URLSearchParams(location.hash.slice(1));
+  page.invitation = said.get("invitation") ?? "";
+  said.delete("invitation");
+  if (page.invitation) history.replaceState(null, "", location.pathname + location.search + (said.size ? `#${said}` : ""));
 }
 
 /** Read the respondent's groups from an address with ?group=NAME=GROUP; whatever the contract lacks is left out. */
 function takeGroups() {
-  for (const text of new URLSearchParams(location.search).getAll("group")) {
+  for (const text of [...new URLSearchParams(location.search).getAll("group"), ...(page.file?.said.getAll("group") ?? [])]) {
     const [name, ...rest] = text.split("=");
     if (Object.hasOwn(page.contract.groups ?? {}, name)) page.groups[name] = rest.join("=");
   }
@@ -237,7 +242,7 @@ async function addNoise() {
 async function send() {
   const cards = drawn();
   await busily(async () => {
-    const outcome = await page.person.send("", page.contract, { invitation: page.invitation });
+    const outcome = await page.person.send(page.collector, page.contract, { invitation: page.invitation });
     page.refusal = outcome.refusal;
     page.closed ||= outcome.refusal === "closed";
     // If another report of a card is pending, takeStock sets the card's state again.
@@ -335,7 +340,7 @@ function renderBack() {
 
 async function takeBack() {
   await busily(async () => {
-    const outcome = await page.person.withdraw("", { series: page.contract?.series });
+    const outcome = await page.person.withdraw(page.collector, { series: page.contract?.series });
     reopen();
     page.asking = false;
     page.refusal = null;
@@ -370,13 +375,17 @@ async function loadSteps() {
 }
 
 async function start() {
+  if (document.body.hasAttribute("data-file")) page.file = (await import("./anywhere.js")).fromFile(document.documentElement.outerHTML);
   takeInvitation();
   await speak(wantedLanguage());
+  listen();
+  if (page.file && !page.file.collector) return;
   announce("loading");
   try {
     const consent = async (change) => (await import("/client/view/consent.js")).askConsent(change, page.words);
     page.person = await Respondent.open({ store: new BrowserStore(), consent });
-    const contract = await fetchContract("/v1/collection");
+    page.collector = page.file?.collector ?? "";
+    const contract = await fetchContract(`${page.collector}/v1/collection`, page.file?.pinned);
     await loadControls(contract.questions);
     if (contract.ask || contract.linked || contract.relay || contract.groups) page.notices = await import("/client/view/notices.js");
     page.contract = contract;
@@ -392,11 +401,14 @@ async function start() {
     });
   } catch (problem) {
     announce(null);
-    complain(problem);
+    complain(problem, problem.code === "unreachable" ? page.file?.unreachable(page.words) : undefined);
     await takeStock().catch(() => {});
     render();
     if (problem.code === "unreachable") byId("problem").firstChild.append(retry(() => location.reload()));
   }
+}
+
+function listen() {
   byId("languages").addEventListener("click", async (event) => {
     const link = event.target.closest("a");
     if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;

@@ -79,6 +79,13 @@ export default {
   reports: (n) => (n === 1 ? "1 report" : `${n} reports`),
   contact: "Contact",
   digest: "Contract (hash)",
+  file: {
+    collector: "Collector",
+    page: "This page (SHA-256)",
+    open: "Open",
+    wrong: "The address of a collector begins with https://.",
+    unreachable: (collector) => `${collector} cannot be reached, or does not let pages of other sites ask it (CORS). Nothing was sent.`,
+  },
   consent: {
     title: "Do you agree to a higher limit for this collection?",
     text: (before, after) => `The collection was revised after your first answer. Within the limit you agreed to, a guess about your answers that is right half of the time becomes right at most ${before} of the time; within the limit it asks for now, at most ${after}.`,

@@ -79,6 +79,13 @@ export default {
   reports: (n) => `${n}份报告`,
   contact: "联系方式",
   digest: "约定（哈希值）",
+  file: {
+    collector: "收集服务器",
+    page: "本页面 (SHA-256)",
+    open: "打开",
+    wrong: "收集服务器的地址以 https:// 开头。",
+    unreachable: (collector) => `无法连接 ${collector}，或它不允许其他网站的页面访问 (CORS)。没有发送任何内容。`,
+  },
   consent: {
     title: "是否同意提高本次调查对您隐私消耗的上限？",
     text: (before, after) => `您第一次作答之后，调查有了修订。在您已同意的上限内，原本五五开地猜测您的答案，猜对的概率至多为${before}；按现在要求的上限，至多为${after}。`,
