@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import json
+import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -17,6 +18,7 @@ import pytest
 import rumor
 from rumor.analysis.estimate import analyse
 from rumor.cli import main
+from rumor.collector import backup
 from rumor.collector.backup import export_collection, import_collection
 from rumor.collector.store import ingest
 from rumor.collector.store.base import (
@@ -29,6 +31,8 @@ from rumor.collector.store.base import (
 from rumor.collector.store.database import Database, Snapshot
 from rumor.collector.store.sql import SqlReader, SqlStore
 from rumor.collector.store.tables import Run
+from rumor.core import files
+from rumor.core.errors import InputError
 from tests.collector.tools import batch, collection, stored
 
 DAY = datetime.date(2026, 3, 1)
@@ -337,3 +341,56 @@ def test_the_commands_of_a_life(
     assert "2 reports of 'A test'" in capsys.readouterr().out
     assert main(["collections", "close", "ffff"]) == 2
     assert "must name one of the store's 2 collections" in capsys.readouterr().err
+
+
+def test_an_export_is_on_the_disk_and_its_owners_alone_before_it_appears(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = open_store(f"sqlite:///{tmp_path / 'store.db'}")
+    entry = store.register(collection())
+    store.write([batch(entry, "colour", [0, 1]), batch(entry, "many", [1])])
+    target = tmp_path / "new" / "folder" / "backup"
+    left = target.with_name(".backup.partial")
+    left.mkdir(parents=True)
+    (left / "of an export that was killed").touch()
+    synced: list[Path] = []
+    modes: list[int] = []
+    written: list[str] = []
+    sync, save, fsync = files.sync_folder, files.write_whole, os.fsync
+
+    def sync_folder(folder: Path) -> None:
+        assert target.exists() == (folder == target.parent)
+        synced.append(folder)
+        sync(folder)
+
+    def write_whole(path: Path, *given: Any, **named: Any) -> None:
+        modes.append(path.parent.stat().st_mode & 0o777)
+        save(path, *given, **named)
+
+    def synced_file(handle: int) -> None:
+        written.append(str(Path(f"/proc/self/fd/{handle}").readlink()))
+        fsync(handle)
+
+    monkeypatch.setattr(backup, "sync_folder", sync_folder)
+    monkeypatch.setattr(backup, "write_whole", write_whole)
+    monkeypatch.setattr(os, "fsync", synced_file)
+    before = os.umask(0)
+    try:
+        export_collection(store, entry.collection.digest, target)
+    finally:
+        os.umask(before)
+    assert modes[0] == 0o700  # from the first file on
+    folders = [place for place in target.rglob("*") if place.is_dir()]
+    assert len(folders) == 7
+    assert sorted(synced[:-1]) == sorted(left / place.relative_to(target) for place in folders)
+    assert synced[-1] == target.parent
+    for question in ("colour", "many"):
+        assert str(left / "_counted" / question / "ids.bin") in written
+    assert {place.stat().st_mode & 0o777 for place in (target, *folders)} == {0o700}
+    assert {p.stat().st_mode & 0o777 for p in target.rglob("*") if p.is_file()} == {0o600}
+    assert not list(target.rglob("of an export*"))
+    assert not left.exists()
+    with pytest.raises(InputError, match="one of the store's 1 collections"):
+        export_collection(store, "0" * 64, tmp_path / "other")
+    assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) == ["new"]
+    store.close()

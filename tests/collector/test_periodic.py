@@ -10,7 +10,7 @@ import asyncio
 import datetime
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +18,19 @@ import pytest
 
 from rumor.client.transport import Refused, Unreachable
 from rumor.collector import clock, periodic
+from rumor.collector.metrics import Metrics
 from rumor.collector.periodic import StoreMaintenance
 from rumor.collector.relay.release import Releaser, ReleaseWatch
-from rumor.collector.relay.service import RelayService
-from rumor.collector.relay.store import ArrivedEnvelope, EnvelopeBatch, RelayStore
+from rumor.collector.relay.service import OUTCOMES, RelayService
+from rumor.collector.relay.store import (
+    ArrivedEnvelope,
+    BatchRelease,
+    EnvelopeBatch,
+    ExpiredTurn,
+    LastRelease,
+    QuestionQueue,
+    RelayStore,
+)
 from rumor.collector.service import Service
 from rumor.collector.store.base import StoreUnavailableError, open_store
 from rumor.contract.collection import Collection
@@ -392,3 +401,119 @@ def test_a_release_that_does_not_come_makes_the_relay_ill(
     with pytest.raises(Exception, match="one is overdue"):
         asyncio.run(relay.service.is_healthy())
     relay.store.close()
+
+
+class Told:
+    """A relay's store that says what a test tells it, and notes what it is asked."""
+
+    def __init__(self, **answers: Any) -> None:
+        self._answers, self.asked = answers, list[tuple[str, tuple[Any, ...]]]()
+
+    def __getattr__(self, name: str) -> Any:
+        def method(*given: Any, **named: Any) -> Any:
+            self.asked.append((name, given))
+            return self._answers.get(name, [])
+
+        return method
+
+
+QUEUE = QuestionQueue(1, "0123456789abcdef" * 4, "colour", 100, 2_000, 3, 6)
+DIGEST = "0123456789abcdef"
+
+
+def test_each_envelope_that_goes_is_counted_and_each_drop_is_said(
+    passing: Callable[[int], Clock], caplog: pytest.LogCaptureFixture
+) -> None:
+    passing(1)
+    whole, turn = EnvelopeBatch(QUEUE), EnvelopeBatch(QUEUE, 77)
+    store: Any = Told(
+        last_release=LastRelease(0.0, 60.0),
+        release=[BatchRelease(whole, 50, 1), BatchRelease(whole, 0, 0)],
+        release_turns=[BatchRelease(turn, 700, 0)],
+        drop_over=[ExpiredTurn(turn, 2, 30), ExpiredTurn(turn, 0, 0)],
+        drop_undelivered=[BatchRelease(whole, 0, 400)],
+    )
+    metrics = Metrics(OUTCOMES, "envelopes")
+    gateway: Any = Gateway()
+    Releaser(store, gateway, lambda: "secret", metrics, 60.0, 5.0)._thread.join()
+    assert dict(metrics.reports) == {
+        "kept": 0, "repeated": 0, "released": 750, "delivered": 0, "dropped": 433,
+    }  # fmt: skip
+    few = "too few or too late when it was over (the contract waits for 2,000)"
+    one = f"envelopes of question 'colour' ({DIGEST}..."
+    assert [record.getMessage() for record in caplog.records] == [
+        f"dropped 1 {one}): not released within 3 days (the contract waits for 2,000)",
+        f"dropped 2 {one}, turn 77): {few}",
+        f"dropped 30 {one}, turn 77): not delivered before it was over",
+        f"dropped 400 {one}): not delivered within {3 + DAYS_TO_DELIVER} days",
+    ]
+    assert {record.levelname for record in caplog.records} == {"WARNING"}
+
+
+@pytest.mark.parametrize(
+    ("last", "found", "is_said"),
+    [
+        (None, None, False),  # the first look of all
+        (LastRelease(0.0, 60.0), None, True),
+        (LastRelease(0.0, 60.0), [], False),
+    ],
+)
+def test_a_schedule_that_starts_anew_is_said(
+    passing: Callable[[int], Clock],
+    caplog: pytest.LogCaptureFixture,
+    last: LastRelease | None,
+    found: list[BatchRelease] | None,
+    is_said: bool,
+) -> None:
+    passing(1)
+    store: Any = Told(last_release=last, release=found)
+    gateway: Any = Gateway()
+    Releaser(store, gateway, lambda: "", Metrics(OUTCOMES), 90.0, 5.0)._thread.join()
+    sentence = (
+        "the schedule of releases starts anew: its period is 90 s (it was 60 s), or the "
+        "clock went backwards"
+    )
+    assert [record.getMessage() for record in caplog.records] == [sentence] * is_said
+
+
+@pytest.mark.parametrize(
+    ("size", "most"),
+    [(10, 1_000), (4_194, 1_000), (4_195, 999), (1 << 20, 4), (3 << 20, 1), (5 << 20, 1)],
+)
+def test_a_gateway_is_handed_so_many_envelopes_and_bytes_at_a_time(
+    passing: Callable[[int], Clock], size: int, most: int
+) -> None:
+    passing(1)
+    batch = EnvelopeBatch(replace(QUEUE, size=size))
+    store: Any = Told(batches_under_way=[batch])
+    gateway: Any = Gateway()
+    Releaser(store, gateway, lambda: "", Metrics(OUTCOMES), 60.0, 5.0)._thread.join()
+    assert [given for name, given in store.asked if name == "under_way"] == [(batch, most)]
+
+
+def test_a_release_is_late_from_the_moment_at_which_the_next_is_due(
+    passing: Callable[[int], Clock],
+) -> None:
+    time = passing(1)
+    late = {}
+    for last, is_due in (
+        (LastRelease(MIDNIGHT, 60.0), False),
+        (LastRelease(MIDNIGHT + 0.5, 60.0), False),  # the clock went backwards
+        (LastRelease(MIDNIGHT - 59.5, 60.0), False),
+        (LastRelease(MIDNIGHT - 60.0, 60.0), False),
+        (LastRelease(MIDNIGHT, 60.0), True),
+        (None, False),
+    ):
+        time.now, time.waited = MIDNIGHT, []
+        store: Any = Told(last_release=last, is_turn_due=is_due)
+        watch = ReleaseWatch(store, 0.0, 5.0)
+        watch._thread.join()
+        late[last and last.time - MIDNIGHT, is_due] = watch.is_overdue
+    assert late == {
+        (0.0, False): False,
+        (0.5, False): True,
+        (-59.5, False): False,
+        (-60.0, False): True,
+        (0.0, True): True,
+        (None, False): True,
+    }

@@ -45,7 +45,7 @@ class IssuerService:
             for id, key in self.keys.of(self.collection).items()
         }
         # One at a time: integers keep the interpreter to themselves anyhow.
-        self._signing = asyncio.Semaphore(1)
+        self._signing = asyncio.Lock()
         self._store_health = StoreHealth(self.store)
 
     def app(self) -> ASGIApp:

@@ -6,6 +6,7 @@ import abc
 import asyncio
 import datetime
 import logging
+import math
 import threading
 import time
 from typing import Any, ClassVar, Protocol
@@ -83,7 +84,7 @@ class StoreHealth:
 
     def __init__(self, store: Pingable) -> None:
         self._store = store
-        self._felt, self._well = -1e9, False
+        self._felt, self._well = -math.inf, False
 
     async def takes_writes(self) -> bool:
         """Return whether the store takes writes."""

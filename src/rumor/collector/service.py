@@ -7,6 +7,7 @@ import functools
 import hashlib
 import importlib
 import math
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -56,7 +57,7 @@ _FRESH_SECONDS = 1.0
 _ILL_SECONDS = 5.0
 _LATER = {"Retry-After": "60"}
 _MUCH_LATER = {"Retry-After": "3600"}
-_NO_LIMIT = 1 << 62
+_NO_LIMIT = sys.maxsize
 # How many of the newest reports the test for crafted ones looks at.
 _TESTED = 20_000
 
@@ -98,14 +99,14 @@ class Service(WriterService):
         )
         self._entries: dict[str, StoredCollection] = {}
         self._current: StoredCollection | None = None
-        self._checked = -1e9
+        self._checked = -math.inf
         self._trouble: StoreUnavailableError | None = None
         self._store_health = StoreHealth(self.store)
         self._writer: Writer[ReportBatch, Outcome] | None = None
-        self._estimating = asyncio.Semaphore(1)
+        self._estimating = asyncio.Lock()
         self._tested: dict[tuple[str, str], tuple[bytes, Mapping[str, Any]]] = {}
-        self._looking = asyncio.Semaphore(1)
-        self._withdrawing = asyncio.Semaphore(1)
+        self._looking = asyncio.Lock()
+        self._withdrawing = asyncio.Lock()
 
     def app(self) -> ASGIApp:
         """Return the ASGI application of the collector."""

@@ -73,7 +73,7 @@ class RateLimiter:
         self._rate, self._clock = per_second, clock
         self._most = per_second if burst is None else burst
         self._tokens, self._then = self._most, clock()
-        self._second, self._heard = 0, set[str]()
+        self._second, self._heard = int(self._then), set[str]()
 
     def take(self, address: str = "") -> bool:
         """Return whether one more request, from `address`, may pass now."""

@@ -48,7 +48,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._room, self._limits = room, limits
         self._sender = ""
         self._idle_bytes = self._head_bytes = self._ignored_bytes = 0
-        self._in_head = False
+        self._in_head = True  # a new connection's time to ask runs from its beginning
         self._too_large = False
         self._deadline: asyncio.TimerHandle | None = None
         self._answering: RequestResponseCycle | None = None
@@ -61,7 +61,6 @@ class BoundedProtocol(HttpToolsProtocol):
         peer = transport.get_extra_info("peername")
         self._sender = sender(peer[0]) if isinstance(peer, tuple) else ""
         self._expect(self._limits.seconds_to_ask)
-        self._in_head = True
         self._room.make_room(len(self.connections))
 
     def _expect(self, seconds: float) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -49,7 +50,7 @@ def reports(
     upto: int | None,
 ) -> Iterator[StoredReports]:
     """Yield the reports that are still there, day by day."""
-    most = (1 << 62) if upto is None else upto
+    most = sys.maxsize if upto is None else upto
     numbers, width = entry.numbers(question), _width(entry, question)
     with database.reading() as run:
         spans = run(

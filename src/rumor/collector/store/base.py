@@ -320,7 +320,7 @@ class Store(StoreReader, Protocol):
         ...
 
     def register(
-        self, collection: Collection, *, revise: bool = False, users: int | None = None
+        self, collection: Collection, *, revise: bool = ..., users: int | None = ...
     ) -> StoredCollection:
         """Make a collection known, or find it known already.
 
@@ -370,7 +370,7 @@ class Store(StoreReader, Protocol):
         """
         ...
 
-    def forget_tokens(self, *, thorough: bool = False) -> None:
+    def forget_tokens(self, *, thorough: bool = ...) -> None:
         """Let nothing in the store's own files connect used tokens with their reports.
 
         A commit leaves traces of what it deleted beside what it wrote, withdrawn reports among
@@ -396,7 +396,7 @@ class Store(StoreReader, Protocol):
         contents: Mapping[str, QuestionContents],
         *,
         open: bool,
-        users: int = PLANNED,
+        users: int = ...,
     ) -> StoredCollection:
         """Put back a collection that the store does not have, by stored name, in one commit."""
         ...

@@ -49,7 +49,7 @@ def write_in_turn(dialect: Dialect, batches: Sequence[ReportBatch], day: int) ->
 
     Every id is new, and the database finds that out by itself.
     """
-    with dialect.writing() as run:
+    with dialect.writing(alone=False) as run:
         live, outcomes = _live(run, batches)
         for question, rows in rows_by_question(live).items():
             if dialect.insert(run, question, day, sorted_by_id(rows)) != len(rows):

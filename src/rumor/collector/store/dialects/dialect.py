@@ -74,7 +74,7 @@ class Dialect(Protocol):
         """Return the sentence for whoever wanted a store that cannot be opened."""
         ...
 
-    def writing(self, *, alone: bool = False) -> AbstractContextManager[Run]:
+    def writing(self, *, alone: bool) -> AbstractContextManager[Run]:
         """Return a transaction that becomes durable when the block ends well.
 
         `alone`: while no other process is between taking a report's number and its commit.

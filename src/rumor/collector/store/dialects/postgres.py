@@ -136,7 +136,7 @@ class Postgres:
         return InputError(f"a store must be reachable; the database is not ({problem})")
 
     @contextmanager
-    def writing(self, *, alone: bool = False) -> Iterator[Run]:
+    def writing(self, *, alone: bool) -> Iterator[Run]:
         """Yield a transaction under the lock that writers share, or hold alone."""
         if alone:
             with self._other.transaction() as run:

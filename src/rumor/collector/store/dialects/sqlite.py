@@ -215,7 +215,7 @@ class Sqlite:
         if found != ["ok"]:
             sentence = " ".join(" ".join(found).split())
             raise damage_error(f"SQLite's own check says {sentence!r}")
-        with self.writing() as run:
+        with self.writing(alone=True) as run:
             self._migrate(run)
 
     def _migrate(self, run: Run) -> None:
@@ -250,7 +250,7 @@ class Sqlite:
             f"not ({problem})"
         )
 
-    def writing(self, *, alone: bool = False) -> AbstractContextManager[Run]:
+    def writing(self, *, alone: bool) -> AbstractContextManager[Run]:
         """Return a transaction that writes."""
         return self._writer.transaction()
 
