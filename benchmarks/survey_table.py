@@ -24,7 +24,9 @@ from scipy.special import logit, ndtr, ndtri, stdtrit
 import rumor
 from benchmarks.verdict import Coverage
 from rumor import SurveyDesign
+from rumor.core.reports import Reports
 from rumor.core.types import Rows, Vector
+from rumor.kinds import kind_of
 
 SEED, TRIALS, CELLS = 20261119, 400, 8
 POOLED, WIDTH = 0.945, 1.15
@@ -179,6 +181,33 @@ def _published(scores: Vector, design: People, coins: tuple[float, float] | None
     return float(np.diff(np.clip(ends, 0, 1))[0])
 
 
+def _published_median(wave: rumor.Wave, reports: Reports, people: People) -> float:
+    """Return the width of the published interval of a median, of whole positions.
+
+    It holds all places where the weighted distribution function, made monotone, is within
+    Student's quantile of standard errors of one half.
+    """
+    function = kind_of(wave).scores(wave, reports).quantiles
+    assert function is not None
+    w = people.weights
+    total = w.sum()
+    shares = w @ function.function / total
+    away = w[:, None] * (function.function - shares) / total
+    own = (w @ (function.function - shares) ** 2) / total * (w @ w) / total**2
+    freedom = (w @ w) ** 2 / (w**4).sum()
+    variance = np.maximum((away**2).sum(axis=0) * w.size / (w.size - 1), own)
+    reach = -float(stdtrit(freedom, 0.025)) * np.sqrt(variance)
+    known = np.append(shares, 1.0)
+    rising = np.maximum.accumulate(known) + np.minimum.accumulate(known[::-1])[::-1]
+    middle = np.append(0.0, np.clip(rising / 2, 0.0, 1.0))
+    reach = np.concatenate([[0.0], reach, [0.0]])
+    inside = (
+        np.flatnonzero((middle + reach)[1:] >= 0.5)[0],
+        np.flatnonzero((middle - reach)[:-1] <= 0.5)[-1],
+    )
+    return float(inside[1] + 1 - inside[0]) * 100 / wave.scale.domain
+
+
 def _raked(cell: Cell, rng: np.random.Generator) -> tuple[bool, float, float]:
     """Return whether an interval raked to three margins held, and its width.
 
@@ -267,8 +296,9 @@ def _trial(cell: Cell, block: str, rng: np.random.Generator) -> tuple[bool, floa
     published = 0.0
     if block == "median":
         wave = rumor.Wave(low=0, high=100, bins=40, epsilon=cell.epsilon)
-        found = rumor.weigh(wave, wave.privatize(numbers, random=random), design)
-        row = found["quantile", "50%"]
+        reports = wave.privatize(numbers, random=random)
+        row = rumor.weigh(wave, reports, design)["quantile", "50%"]
+        published = _published_median(wave, reports, people)
     elif block == "mean":
         window = rumor.Window(low=0, high=100, epsilon=cell.epsilon)
         reports = window.privatize(numbers, random=random)

@@ -127,6 +127,10 @@ def test_estimates_of_groups_are_one_object() -> None:
     assert found.to_polars().shape == frame.shape
     assert found.to_csv().splitlines()[0].startswith("stratum,value")
     assert str(found).startswith("country = DE\n")
+    german, french = found.summary(level=0.9).split("\n\ncountry = FR\n")
+    assert german == f"country = DE\n{found['DE'].summary(level=0.9)}"
+    assert french == found["FR"].summary(level=0.9)
+    assert "90%" in german
 
 
 def test_a_summary_is_made_of_counts() -> None:

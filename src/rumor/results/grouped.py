@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Unpack
 
 from rumor.core.extras import import_optional
@@ -44,9 +45,16 @@ class GroupedEstimates(dict[str, Any]):
 
     def table(self, view: View | float | None = None, **options: Unpack[ViewOptions]) -> str:
         """Return a table for each group as text."""
+        return self._each(lambda estimate: estimate.table(view, **options))
+
+    def summary(self, view: View | float | None = None, **options: Unpack[ViewOptions]) -> str:
+        """Return the table of each group as text between rules, as statistics packages do."""
+        return self._each(lambda estimate: estimate.summary(view, **options))
+
+    def _each(self, make: Callable[[Any], str]) -> str:
+        """Return the text that `make` returns of each group's estimate, below the group's name."""
         return "\n\n".join(
-            f"{self.by} = {one_line(name)}\n{estimate.table(view, **options)}"
-            for name, estimate in self.items()
+            f"{self.by} = {one_line(name)}\n{make(estimate)}" for name, estimate in self.items()
         )
 
     def to_markdown(self, view: View | float | None = None, **options: Unpack[ViewOptions]) -> str:

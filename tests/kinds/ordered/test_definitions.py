@@ -138,6 +138,23 @@ def test_quantiles_in_the_units_of_their_scale(share: float) -> None:
     assert high == labels.scale.middles[max(fits[-1], at)]
 
 
+def test_a_noisy_function_is_inverted_after_it_is_made_monotone() -> None:
+    """All places are tried: where the monotone function is within z errors of the share."""
+    shares = np.array([0.1, 0.45, 0.2, 0.4, 0.75, 0.6, 0.95])
+    errors = np.array([0.02, 0.2, 0.01, 0.04, 0.1, 0.08, 0.05])
+    curve = CumulativeCurve.through(scale_of("bins"), np.arange(7), shares, errors)
+    known = np.append(shares, 1.0)
+    down = [min(known[i:]) for i in range(8)]
+    middle = [0.0, *((max(known[: i + 1]) + down[i]) / 2 for i in range(8))]
+    np.testing.assert_allclose(np.cumsum(curve.frequency), middle[1:])
+    reach = 1.5 * np.concatenate([[0.0], errors, [0.0]])
+    fits = [i for i in range(8) if middle[i + 1] + reach[i + 1] >= 0.5 >= middle[i] - reach[i]]
+    assert fits[0] == 1
+    assert fits[-1] == 4  # around the shares themselves, 5 and 6 too
+    _, low, high = curve.quantile(0.5, 1.5)
+    assert (low, high) == (10 + 2 * fits[0], 10 + 2 * (fits[-1] + 1))
+
+
 def test_the_largest_value_may_be_the_first_that_all_may_have_reached() -> None:
     """Nobody need hold more than a value where everybody may be at it or below."""
     law = np.array([0.0, 0.5, 0.5, 0.0, 0.0, 0.0, 0.0, 0.0])

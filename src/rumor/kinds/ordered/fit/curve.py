@@ -124,14 +124,16 @@ class CumulativeCurve:
     def through(cls, scale: Scale, places: Rows, shares: Vector, errors: Vector) -> CumulativeCurve:
         """Return the distribution function with these `shares` up to some `places`.
 
-        The shares are made monotone: noise may let them fall. The last place is the last position.
+        The shares are made monotone, since noise may let them fall, and intervals are around the
+        monotone shares (Woodruff, Journal of the American Statistical Association 47, 1952). The
+        last place is the last position.
         """
         last = np.append(places, scale.domain - 1)
         known = np.append(shares, 1.0)
         rising = np.maximum.accumulate(known) + np.minimum.accumulate(known[::-1])[::-1]
         ends = np.clip(rising / 2, 0.0, 1.0)
         function = np.interp(np.arange(scale.domain), np.append(-1, last), np.append(0.0, ends))
-        sides = Sides.around(known, np.append(errors, 0.0)).between(last)
+        sides = Sides.around(ends, np.append(errors, 0.0)).between(last)
         return cls(scale, np.diff(function, prepend=0.0), sides, spread=False)
 
     @property
