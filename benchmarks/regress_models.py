@@ -75,13 +75,12 @@ def _effect(cell: Cell, who: _People) -> bool:
     return bool(row["low"] <= (cell.law[1] * share * (1 - share)).mean() <= row["high"])
 
 
-def _ordered(cell: Cell, who: _People) -> bool:
+def _ordered(cell: Cell, who: _People) -> rumor.Regression:
     labels = ["never", "seldom", "sometimes", "often", "always"]
     latent = who.known[:, 1:] @ cell.law[1:3] + who.rng.logistic(size=cell.people)
     wave = rumor.Wave(labels=labels, epsilon=cell.epsilon)
     held = np.array(labels)[np.digitize(latent, [-1.0, 0.0, 1.0, 2.0])]
-    found = rumor.regress(wave, wave.privatize(held, random=who.random), who.columns)
-    return _holds(found, 0, cell.law[1])
+    return rumor.regress(wave, wave.privatize(held, random=who.random), who.columns)
 
 
 def _number(cell: Cell, who: _People) -> bool:
@@ -107,10 +106,11 @@ def _outcome(cell: Cell, who: _People, is_number: bool) -> bool:
 TRIALS: Mapping[str, Callable[[Cell, _People], bool]] = {
     "prediction": _prediction,
     "effect": _effect,
-    "ordered labels": _ordered,
+    "ordered labels": lambda cell, who: _holds(_ordered(cell, who), 0, cell.law[1]),
     "number": _number,
     "public yes or no": lambda cell, who: _outcome(cell, who, False),
     "public number": lambda cell, who: _outcome(cell, who, True),
+    "threshold": lambda cell, who: _holds(_ordered(cell, who), -1, 2.0),
 }
 
 

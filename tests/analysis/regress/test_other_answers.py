@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 from scipy.special import expit
 
 import rumor
@@ -127,6 +128,30 @@ def test_ordered_labels_have_slopes_and_thresholds() -> None:
     np.testing.assert_allclose(weighted.stderr, found.stderr, rtol=0.1)
     with pytest.raises(InputError, match="a reference is the answer that log-odds of a choice"):
         rumor.regress(wave, reports, columns, reference="often")
+
+
+@pytest.mark.parametrize("at", range(5))
+def test_ends_of_every_coefficient_are_where_the_objective_falls_so_far(at: int) -> None:
+    """Slopes and thresholds: the highest objective at an end, by a search without derivatives."""
+    x, answers = _rows()
+    full = fit_ordinal(x, answers)
+    model: Any = full.model
+    row, highest = model.unscaling[at], model.objective(full.scaled)
+    z = 1.5
+    low, high = full.profile(z)
+    assert low[at, 0] < full.coefficients[at, 0] < high[at, 0]
+    for end in (low[at, 0], high[at, 0]):
+        basis = np.linalg.svd(row[None])[2][1:]
+        begin = full.scaled + (end - row @ full.scaled) * model.direction(at)
+
+        def loss(along: Vector, begin: Any = begin, basis: Any = basis) -> float:
+            return float(min(-model.objective(begin + along @ basis), 1e6))
+
+        best = minimize(loss, np.zeros(4), method="Nelder-Mead", options={"xatol": 1e-7})
+        assert row @ (begin + best.x @ basis) == pytest.approx(end)
+        assert 2 * (highest + best.fun) == pytest.approx(z * z, abs=2e-3)
+    root = full.signed_roots()[at, 0]
+    assert (root > 0) == (full.coefficients[at, 0] > 0)
 
 
 NUMBERS = [

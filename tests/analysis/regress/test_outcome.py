@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from scipy.optimize import minimize
 from scipy.special import expit
 
 import rumor
 from rumor import SurveyDesign
-from rumor.analysis.regress.covariate import _Mixture
+from rumor.analysis.regress.covariate import _Mixture, fit_odds
 from rumor.cli import main
 from rumor.contract.collection import Collection
 from rumor.contract.report_file import write_reports
@@ -126,6 +127,44 @@ def test_intervals_cover(kind: str) -> None:
         low, high = regressed(kind, 2500, 1000 + trial, epsilon=1.0).interval()
         covered += (low[:, 0] <= TRUTH[kind]) & (high[:, 0] >= TRUTH[kind])
     assert covered.min() / 300 > 0.90
+
+
+def test_intervals_of_few_reports_are_by_profile() -> None:
+    """At both ends of the private answer's interval the objective falls by z^2 / 2."""
+    rng = np.random.default_rng(3)
+    x = np.column_stack([np.ones(400), 3 + rng.normal(size=400)])
+    held = (rng.random(400) < 0.4).astype(int)
+    channel = np.full((2, 2), 0.25) + 0.5 * np.eye(2)
+    said = np.where(rng.random(400) < 0.75, held, 1 - held)
+    outcome = (rng.random(400) < expit(-1 + 2 * held)).astype(float)
+    found = fit_odds(x, channel.T[said], outcome, np.ones(400))
+    full = found.likely
+    assert full is not None
+    model: Any = full.model
+    low, high = full.profile(1.8)
+    assert high[2, 0] - found.coefficients[2] > 1.05 * (found.coefficients[2] - low[2, 0])
+    for at in range(3):
+        row = model.unscaling[at]
+        for end in (low[at, 0], high[at, 0]):
+            held_there = {"type": "eq", "fun": lambda u, r=row, e=end: r @ u - e}
+            best = minimize(
+                lambda u: -model.objective(u), full.scaled, method="SLSQP", constraints=held_there
+            )
+            fallen = 2 * (model.objective(full.scaled) + best.fun)
+            assert fallen == pytest.approx(1.8**2, abs=5e-3)
+    # Without the answer, its coefficient is 0, and those that nobody sees are fitted again.
+    assert full.loss_without([2]) == pytest.approx(full.signed_roots()[2, 0] ** 2, abs=1e-5)
+
+
+def test_an_outcome_has_profiles_unless_people_have_weights() -> None:
+    found = regressed("odds", 600, 11, epsilon=1.0)
+    low, high = found.interval()
+    known = found.stderr[2, 0] * 1.959964
+    apart = [found.coefficients[2, 0] - low[2, 0], high[2, 0] - found.coefficients[2, 0]]
+    assert np.abs(np.array(apart) - known).max() > 1e-3
+    weighted = regressed("odds", 600, 11, epsilon=1.0, design=SurveyDesign())
+    low, high = weighted.interval()
+    assert high[2, 0] + low[2, 0] == pytest.approx(2 * weighted.coefficients[2, 0])
 
 
 def test_the_reference_and_the_outcome_turn_signs() -> None:

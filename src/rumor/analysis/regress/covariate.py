@@ -4,7 +4,8 @@
 outcome with probability F(x b + a_d), and holds d with probability softmax(x G)_d. A report's
 likelihood is the mean of P(report | d) times that of the outcome over all d (Carroll, Ruppert,
 Stefanski and Crainiceanu, Measurement Error in Nonlinear Models, 2006, chapter 8): exact, if
-the answers depend on x by that model. The penalty is that of other regressions.
+the answers depend on x by that model. Penalty and profile intervals are those of other
+regressions.
 
 *A number*: least squares. A report's score z of an answer is unbiased, and so are the sums of
 z x, z y and z itself, which is its own square's: the normal equations of people whose answers are
@@ -19,6 +20,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit, softmax
 
+from rumor.analysis.regress.fit import FittedModel, is_definite, pivot_direction
 from rumor.core.errors import InputError
 from rumor.core.types import Vector
 
@@ -36,6 +38,8 @@ class CovariateFit:
     covariance: Vector
     moved: Vector
     """How far each row, counted once more, moves the coefficients."""
+    likely: FittedModel | None = None
+    """The fit whose likelihood gives intervals; least squares have none."""
 
 
 def fit_means(columns: Vector, answers: Vector, outcome: Vector, people: Vector) -> CovariateFit:
@@ -66,18 +70,19 @@ def fit_odds(columns: Vector, chances: Vector, outcome: Vector, people: Vector) 
     The first column is the intercept, and the first answer the reference.
     """
     model = _Mixture(columns, chances, outcome, people)
-    limits = {"maxiter": _MOST, "gtol": _TOLERANCE}
-    best = minimize(model.loss, np.zeros(model.size), jac=True, method="BFGS", options=limits)
-    information = model.information(best.x)
-    sizes = np.linalg.eigvalsh(information)
-    if sizes[0] <= 0:
+    best, _ = model.climb(np.zeros(model.size))
+    information = model.information(best)
+    if not is_definite(information):
         raise InputError(
             "a regression must have a likelihood with one maximum; this has none: use fewer columns"
         )
     inverse = np.linalg.inv(information)
-    shown = model.shown
-    moved = model.scores(best.x)[1] @ inverse @ shown.T
-    return CovariateFit(shown @ best.x, shown @ inverse @ shown.T, moved)
+    model.bend = information / people.sum()
+    shown = model.unscaling
+    coefficients, covariance = shown @ best, shown @ inverse @ shown.T
+    likely = float(people @ model.scores(best)[0])
+    full = FittedModel(coefficients[:, None], covariance, likely, model.steps, model, best)
+    return CovariateFit(coefficients, covariance, model.influence(best), full)
 
 
 class _Mixture:
@@ -94,10 +99,45 @@ class _Mixture:
         back = np.diag(1 / spread)
         back[0] -= centre / spread
         count = self.columns + self.others
-        self.shown = np.zeros((count, self.size))
+        self.unscaling = np.zeros((count, self.size))
         """From all coefficients to those of the columns as given, and of answers."""
-        self.shown[: self.columns, : self.columns] = back
-        self.shown[self.columns :, self.columns : count] = np.eye(self.others)
+        self.unscaling[: self.columns, : self.columns] = back
+        self.unscaling[self.columns :, self.columns : count] = np.eye(self.others)
+        self.steps = 0
+        self.bend = np.eye(self.size)
+        """The information of one person, by which searches begin."""
+
+    def objective(self, scaled: Vector) -> float:
+        """Return the log-likelihood with the penalty."""
+        return -self.loss(scaled)[0] * float(self.people.sum())
+
+    def climb(self, start: Vector, free: Vector | None = None) -> tuple[Vector, float]:
+        """Return the scaled coefficients of the largest objective, and the objective there.
+
+        From `start` only the directions in the columns of `free` are taken.
+        """
+        moves = np.eye(self.size) if free is None else free
+
+        def restricted(along: Vector) -> tuple[float, Vector]:
+            value, slope = self.loss(start + moves @ along)
+            return value, np.asarray(slope @ moves)
+
+        first = np.linalg.inv(moves.T @ self.bend @ moves)
+        options = {"maxiter": _MOST, "gtol": _TOLERANCE, "hess_inv0": (first + first.T) / 2}
+        none = np.zeros(moves.shape[1])
+        best = minimize(restricted, none, jac=True, method="BFGS", options=options)
+        self.steps = int(best.nit)
+        found = np.asarray(start + moves @ best.x)
+        return found, self.objective(found)
+
+    def direction(self, at: int) -> Vector:
+        """Return scaled coefficients along which the coefficient at a place grows by 1."""
+        return pivot_direction(self.unscaling[at])
+
+    def influence(self, scaled: Vector) -> Vector:
+        """Return how far each row, counted once more, moves the coefficients of the columns."""
+        inverse = np.linalg.inv(self.information(scaled))
+        return np.asarray(self.scores(scaled)[1] @ inverse @ self.unscaling.T)
 
     def _parts(self, at: Vector) -> tuple[Vector, Vector, Vector]:
         own, answers = at[: self.columns], at[self.columns : self.columns + self.others]

@@ -23,8 +23,10 @@ import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import softmax
 
 from rumor.core.errors import InputError
@@ -54,6 +56,42 @@ class Likelihoods:
     channel: Vector | None = None
 
 
+class Profiled(Protocol):
+    """A penalised likelihood of scaled coefficients, which can be maximised along lines."""
+
+    @property
+    def unscaling(self) -> NDArray[np.floating[Any]]:
+        """The matrix from scaled coefficients to those of the columns as given."""
+        ...
+
+    def objective(self, scaled: Vector) -> float:
+        """Return the log-likelihood with the penalty."""
+        ...
+
+    def climb(self, start: Vector, free: Vector | None = None) -> tuple[Vector, float]:
+        """Return the scaled coefficients of the largest objective, and the objective there.
+
+        From `start` only the directions in the columns of `free` are taken.
+        """
+        ...
+
+    def direction(self, at: int) -> Vector:
+        """Return scaled coefficients along which the coefficient at a place grows by 1."""
+        ...
+
+    def influence(self, scaled: Vector) -> Vector:
+        """Return how far each row, counted once more, moves the coefficients of the columns."""
+        ...
+
+
+def pivot_direction(row: Vector) -> Vector:
+    """Return a step of the largest entry of `row` alone, whose product with `row` is 1."""
+    pivot = int(np.abs(row).argmax())
+    found = np.zeros(row.size)
+    found[pivot] = 1 / row[pivot]
+    return found
+
+
 @dataclass(frozen=True, eq=False)
 class FittedModel:
     """Coefficients (columns by values but the reference), their covariance, and the likelihood."""
@@ -62,7 +100,7 @@ class FittedModel:
     covariance: Vector
     log_likelihood: float
     steps: int
-    model: LikelihoodModel = field(repr=False)
+    model: Profiled = field(repr=False)
     scaled: Vector = field(repr=False)
     """The coefficients of scaled columns, value by value."""
 
@@ -72,17 +110,28 @@ class FittedModel:
 
     def loss_without(self, columns: Sequence[int]) -> float:
         """Return twice what the objective loses if the coefficients of `columns` are 0."""
-        size = self.coefficients.shape
-        kept = np.ones(size, dtype=np.bool_)
-        kept[list(columns)] = False
-        free = np.eye(self.scaled.size)[:, kept.T.reshape(-1)]
-        start = np.where(kept.T.reshape(-1), self.scaled, 0.0)
+        left_out = np.zeros(self.coefficients.shape, dtype=np.bool_)
+        left_out[list(columns)] = True
+        kept = np.ones(self.scaled.size, dtype=np.bool_)  # those that nobody sees come last
+        kept[: left_out.size] = ~left_out.T.reshape(-1)
+        free = np.eye(self.scaled.size)[:, kept]
+        start = np.where(kept, self.scaled, 0.0)
         return 2 * max(0.0, self._highest - self.model.objective(self.model.climb(start, free)[0]))
 
     @property
     def is_profiled(self) -> bool:
         """Whether coefficients are few enough for a search along each; else Wald's are taken."""
         return self.scaled.size <= _MOST_PROFILED
+
+    @property
+    def notes(self) -> list[str]:
+        """What is to be said of intervals that are not by profile."""
+        if self.is_profiled:
+            return []
+        return [
+            f"{self.scaled.size:,} coefficients are too many for profiles: intervals and p-values "
+            f"are made of standard errors."
+        ]
 
     @property
     def stderr(self) -> Vector:
@@ -94,7 +143,7 @@ class FittedModel:
         if not self.is_profiled:
             return np.asarray(self.coefficients / self.stderr)
         roots = (self.coefficients / self.stderr).T.reshape(-1)
-        for at in self.model.profiled:
+        for at in range(roots.size):
             roots[at] = self._root(at, 0.0)[0]
         return np.asarray(roots.reshape(self.coefficients.T.shape).T)
 
@@ -104,7 +153,7 @@ class FittedModel:
         if not self.is_profiled:
             return low, high
         ends = np.array([low.T.reshape(-1), high.T.reshape(-1)])
-        for at in self.model.profiled:
+        for at in range(ends.shape[1]):
             ends[:, at] = [self._end(at, side * z) for side in (-1, 1)]
         low, high = (end.reshape(self.coefficients.T.shape).T for end in ends)
         return low, high
@@ -141,8 +190,8 @@ class FittedModel:
         pivot = int(np.abs(row).argmax())
         free = np.delete(np.eye(row.size), pivot, axis=1)
         free[pivot] = -np.delete(row, pivot) / row[pivot]
-        begin = self.scaled.copy() if start is None else start.copy()
-        begin[pivot] += (value - float(row @ begin)) / row[pivot]
+        begin = self.scaled if start is None else start
+        begin = begin + (value - float(row @ begin)) * self.model.direction(at)
         found, height = self.model.climb(begin, free)
         loss = 2 * max(0.0, self._highest - height)
         return math.copysign(math.sqrt(loss), middle - value), found
@@ -172,7 +221,7 @@ def expect_shares(
     return np.asarray(shares), slopes.reshape(len(columns), values, -1)
 
 
-def _is_definite(matrix: Vector) -> bool:
+def is_definite(matrix: Vector) -> bool:
     """Return whether a symmetric matrix can be inverted without losing a direction to rounding."""
     sizes = np.linalg.eigvalsh(matrix)
     return bool(sizes[0] > _SINGULAR * sizes[-1])
@@ -207,10 +256,9 @@ class LikelihoodModel:
                 "combination of the others"
             )
 
-    @property
-    def profiled(self) -> Sequence[int]:
-        """The places of the coefficients whose intervals are by profile."""
-        return range(self.unscaling.shape[0])
+    def direction(self, at: int) -> Vector:
+        """Return scaled coefficients along which the coefficient at a place grows by 1."""
+        return pivot_direction(self.unscaling[at])
 
     def influence(self, scaled: Vector) -> Vector:
         """Return how far each row, counted once more, moves the coefficients of the columns."""
@@ -235,7 +283,7 @@ class LikelihoodModel:
                 return scaled, value
             for bend in self._bends():
                 information = restricted(bend(scaled))
-                if _is_definite(information):
+                if is_definite(information):
                     break
             move = np.linalg.solve(information, slope)
             if float(slope @ move) < _TOLERANCE * max(1.0, abs(value)):
@@ -373,7 +421,7 @@ class LikelihoodModel:
     def unscale(self, scaled: Vector) -> FittedModel:
         """Return the coefficients of the columns as given, in the order value, column."""
         information = self.information(scaled)
-        if not _is_definite(information):
+        if not is_definite(information):
             information = self.complete_information(scaled)
         covariance = self.unscaling @ np.linalg.inv(information) @ self.unscaling.T
         coefficients = self._columns_by_values(self.unscaling @ scaled)

@@ -170,11 +170,8 @@ def _likely(task: Task, full: FittedModel, where: Rows, notes: Sequence[str]) ->
         moved = full.model.influence(full.scaled)[where]
         errors, freedom = task.sandwich(full.coefficients, moved), task.survey.freedom()
         method = "weighted likelihood"
-    elif not full.is_profiled:
-        told.append(
-            f"{full.scaled.size:,} coefficients are too many for profiles: intervals and p-values "
-            f"are made of standard errors."
-        )
+    else:
+        told += full.notes
     return {
         "coefficients": full.coefficients,
         "errors": errors,

@@ -4,7 +4,7 @@ A person with columns x answers at most k with probability F(t_k - x b), F logis
 Journal of the Royal Statistical Society B 42, 1980). As in `fit`, a report's likelihood is the mean
 of P(report | value) over the values, so that coefficients are those of the answers themselves, and
 the penalty is a weak prior: log F(2, 2) on each slope of a scaled column, and half a person for
-each answer at the centre. Slopes have profile intervals, thresholds normal ones.
+each answer at the centre.
 """
 
 from __future__ import annotations
@@ -75,10 +75,11 @@ class OrdinalModel(LikelihoodModel):
         self.unscaling[: self.slopes, : self.slopes] = np.diag(1 / scale)
         self.unscaling[self.slopes :, : self.slopes] = centre / scale
 
-    @property
     @override
-    def profiled(self) -> Sequence[int]:
-        return range(self.slopes)
+    def direction(self, at: int) -> Vector:
+        if at < self.slopes:
+            return super().direction(at)
+        return np.repeat([0.0, 1.0], [self.slopes, self.unscaling.shape[0] - self.slopes])
 
     @override
     def _bends(self) -> Sequence[Callable[[Vector], Vector]]:

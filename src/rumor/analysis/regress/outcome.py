@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from rumor.analysis.regress.covariate import CovariateFit, fit_means, fit_odds
-from rumor.analysis.regress.errors import Errors, Sandwich
+from rumor.analysis.regress.errors import Errors, Profiles, Sandwich
 from rumor.analysis.regress.fit import expect_shares
 from rumor.analysis.regress.formula import (
     INTERCEPT,
@@ -146,13 +146,16 @@ def explain_outcome(task: Task, asked: OutcomeFormula, outcome: Any, linear: boo
         freedom=freedom if task.survey is None else task.survey.freedom(),
         hidden=asked.private,
         hidden_values=tuple(labels),
+        notes=() if found.likely is None or task.survey else tuple(found.likely.notes),
     )
 
 
 def _errors(task: Task, found: CovariateFit, coefficients: Vector, freedom: float) -> Errors:
-    if task.survey is None:
-        return Sandwich(coefficients, found.covariance, freedom)
-    return task.sandwich(coefficients, found.moved)
+    if task.survey is not None:
+        return task.sandwich(coefficients, found.moved)
+    if found.likely is not None:
+        return Profiles(found.likely)
+    return Sandwich(coefficients, found.covariance, freedom)
 
 
 def _with_answers(public: Design, private: str, others: Sequence[Any]) -> Design:
