@@ -21,6 +21,7 @@ from rumor.collector import clock, periodic
 from rumor.collector.metrics import Metrics
 from rumor.collector.periodic import StoreMaintenance
 from rumor.collector.relay.release import Releaser, ReleaseWatch
+from rumor.collector.relay.release_times import last_moment
 from rumor.collector.relay.service import OUTCOMES, RelayService
 from rumor.collector.relay.store import (
     ArrivedEnvelope,
@@ -30,6 +31,7 @@ from rumor.collector.relay.store import (
     LastRelease,
     QuestionQueue,
     RelayStore,
+    _last_due,
 )
 from rumor.collector.service import Service
 from rumor.collector.store.base import StoreUnavailableError, open_store
@@ -517,3 +519,30 @@ def test_a_release_is_late_from_the_moment_at_which_the_next_is_due(
         (0.0, True): True,
         (None, False): True,
     }
+
+
+@pytest.mark.parametrize("hours", [1, 2, 24])
+def test_a_turn_is_released_when_half_and_nearly_all_of_the_next_has_passed(hours: int) -> None:
+    length = hours * 3600
+    start = 77 * length
+    for now, moment in (
+        (start, None),
+        (start + length / 2 - 0.5, None),
+        (start + length / 2, start + length // 2),
+        (start + length * 0.95 - 0.5, start + length // 2),
+        (start + length * 0.95, start + length * 95 // 100),
+        (start + length - 0.5, start + length * 95 // 100),
+        (start + length, None),
+    ):
+        assert last_moment(now, hours) == moment
+
+
+@pytest.mark.parametrize("every", [60.0, 6 * HOUR, DAY, 0.1, 0.7])
+def test_a_schedule_is_of_multiples_of_its_period(every: float) -> None:
+    for number in (0, 1, 7, 12_345, 2_000_003):
+        for now in (number * every, number * every + every / 3, (number + 1) * every - every / 64):
+            due = _last_due(now, every)
+            assert due <= now < due + every
+            assert abs(due / every - round(due / every)) < 1e-6
+            assert round(due / every) in (number, number + 1)
+    assert [_last_due(now, 60.0) for now in (119.5, 120.0, 120.5)] == [60.0, 120.0, 120.0]

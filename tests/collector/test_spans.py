@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import itertools
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -17,9 +18,11 @@ from rumor.collector.backup import export_collection, import_collection
 from rumor.collector.http.server import background
 from rumor.collector.periodic import StoreMaintenance
 from rumor.collector.service import Service
-from rumor.collector.store import expiry, ingest, spans
+from rumor.collector.store import expiry, ingest, spans, summaries
 from rumor.collector.store.base import DroppedReports, Store, StoredCollection, open_store
+from rumor.collector.store.counts import DayTally
 from rumor.collector.store.sql import SqlStore
+from rumor.collector.store.tables import day_of
 from rumor.collector.tokens import Tokens, add_token
 from rumor.contract.deletion import LEAST_KEPT
 from rumor.kinds import KINDS
@@ -331,3 +334,121 @@ def test_analysts_see_spans(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         whole = call(url, f"/v1/estimates/colour?from={days[1]}&to={days[3]}", headers=headers)
         assert whole.json()["reports"] == 125
     assert entry.open
+
+
+# --- Small tables of what is decided, against the rules themselves --------------------------------
+
+COUNTS = [
+    list(counts)
+    for length in range(1, 5)
+    for counts in itertools.product((1, 40, 60, 99, 100, 101), repeat=length)
+]
+
+
+def grouped(counts: list[int]) -> list[list[int]]:
+    """The days of each span by the rule: as few as make enough; what is left joins the last."""
+    groups: list[list[int]] = []
+    some: list[int] = []
+    for day in range(len(counts)):
+        some.append(day)
+        if sum(counts[one] for one in some) >= LEAST_KEPT:
+            groups.append(some)
+            some = []
+    if some and groups:
+        groups[-1] += some
+    elif some:
+        groups.append(some)
+    return groups
+
+
+def test_days_become_spans_of_enough_reports_and_no_more_days_than_that() -> None:
+    for counts in COUNTS:
+        wanted = grouped(counts)
+        days = [
+            spans.Span(DayTally(7, 10 * day, count, np.array([count, day])), 10 * day + 3)
+            for day, count in enumerate(counts)
+        ]
+        whole, rest = spans._merged(days)
+        assert (rest is None) == (sum(counts) >= LEAST_KEPT)
+        found = whole if rest is None else [rest]
+        assert [(one.day, one.last, one.counted.reports, one.counted.tally.tolist())
+                for one in found] == [
+            (10 * of[0], 10 * of[-1] + 3, sum(counts[one] for one in of),
+             [sum(counts[one] for one in of), sum(of)])
+            for of in wanted
+        ]  # fmt: skip
+        # Reports are deleted by the same groups, so that no part of a span is ever small.
+        rows = [
+            expiry._Days(day, count, 5 - day, 100 + day % 2, (count, day))
+            for day, count in enumerate(counts)
+        ]
+        assert list(expiry._together(rows)) == [
+            expiry._Days(
+                of[-1],
+                sum(counts[one] for one in of),
+                5 - of[-1],
+                100 + max(one % 2 for one in of),
+                max((counts[one], one) for one in of),
+            )
+            for of in wanted
+        ]
+
+
+def test_strata_are_deleted_together_up_to_a_transactions_size(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(expiry, "CHUNK", 10)
+    for sizes in itertools.product((1, 4, 5, 6, 9, 10, 11), repeat=3):
+        rows = {
+            number: [expiry._Days(0, size - 1, 0, 0, (0, 0)), expiry._Days(1, 1, 0, 0, (0, 0))]
+            for number, size in enumerate(sizes)
+        }
+        found = list(expiry._few_at_a_time(rows))
+        assert [one for some in found for one in some] == [n for n in rows if sizes[n] <= 10]
+        totals = [sum(sizes[one] for one in some) for some in found]
+        assert all(0 < total <= 10 for total in totals)
+        for some, total, following in zip(found, totals, found[1:], strict=False):
+            assert total + sizes[following[0]] > 10, (sizes, some)
+
+
+SPANS = [(first, last) for first in range(3, 6) for last in range(first + 1, 7)]
+
+
+def test_spans_of_strata_that_share_a_day_are_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of all pairs and triples: two spans are joined where they have a day in common."""
+    for several in itertools.chain(
+        itertools.combinations(SPANS, 2), itertools.combinations(SPANS, 3)
+    ):
+        of = {number: {first: last} for number, (first, last) in enumerate(several)}
+        monkeypatch.setattr(spans, "all_lasts", lambda run, questions, of=of: of)
+        left = [set(range(first, last + 1)) for first, last in several]
+        joined: list[set[int]] = []
+        while left:
+            one = left.pop()
+            while touching := [each for each in left if each & one]:
+                one = one.union(*touching)
+                left = [each for each in left if each not in touching]
+            joined.append(one)
+        wanted = {min(one): max(one) for one in joined}
+        assert spans.joined_lasts(None, range(len(several))) == wanted  # type: ignore[arg-type]
+        for day in range(2, 9):
+            first = next((min(one) for one in joined if day in one), day)
+            assert spans.first_of(wanted, day) == first
+    assert spans.joined_lasts(None, [1]) == {}  # type: ignore[arg-type]
+
+
+def test_a_window_has_all_days_of_a_span_or_none() -> None:
+    for first, last in itertools.product(range(1, 10), repeat=2):
+        if first > last:
+            continue
+        window = set(range(first, last + 1))
+        cut = [span for span in SPANS if len(window & set(range(span[0], span[1] + 1))) > 0
+               and not window >= set(range(span[0], span[1] + 1))]  # fmt: skip
+        for span in SPANS:
+            if span not in cut:
+                summaries._check_window({span[0]: span[1]}, first, last)
+                continue
+            with pytest.raises(rumor.InputError) as found:
+                summaries._check_window({span[0]: span[1]}, first, last)
+            days = " to ".join(str(day_of(day)) for day in span)
+            assert str(found.value).endswith(f"it cuts {days}")

@@ -174,3 +174,14 @@ def test_a_key_whose_spent_tokens_are_forgotten_is_refused(store: Store) -> None
         store.register(second, revise=True)
     assert store.register(first).open is False
     assert len(store.collections()) == 1
+
+
+def test_a_key_that_an_open_collection_takes_goes_on(store: Store) -> None:
+    """Whichever of those that took its tokens is closed: one that is open knows what was spent."""
+    first, second = both(store)
+    store.close_collection(first.collection.digest)
+    third = blind_collection(
+        questions=QUESTIONS, name="Third", revision=3, previous=second.collection.digest
+    )
+    assert store.register(third, revise=True).open
+    assert [entry.state for entry in store.collections()] == ["closed", "superseded", "open"]
