@@ -11,7 +11,11 @@ import pytest
 
 import rumor
 from rumor.core.errors import InputError
-from rumor.results.chart_parts import LINE
+from rumor.kinds.planning.plan import make_plan
+from rumor.papers.charts import specification
+from rumor.papers.model import Figure, Point
+from rumor.privacy.attack import attack
+from rumor.results.chart_parts import LINE, SERIES
 from rumor.results.charts import chart_svg, frequency_chart, save_chart, strata_chart
 from rumor.results.estimate import Estimate
 from rumor.results.view import View
@@ -144,3 +148,24 @@ def test_charts_of_all_kinds_have_one_style(name: str) -> None:
         assert marks[i][1].get("color", LINE) == LINE
     for i in ends:
         assert (marks[i][1]["size"], marks[i][1]["thickness"]) == (9, 1.6)
+
+
+def test_plans_attacks_and_papers_have_the_style_of_estimates() -> None:
+    plan = make_plan(domain=10, epsilon=1.0, users=1_000)
+    guessed = attack(rumor.Rappor.full(key=b"key"), words=10, people=20, reports=(1, 5), seed=1)
+    drawn = plan.plot().to_dict(), guessed.plot().to_dict()
+    curve = Figure(
+        "one", "A curve", "x", "y", [Point("ours", 1, 2), Point("ours", 2, 3)], note="A note"
+    )
+    style = frequency_chart(_estimate()).to_dict()["config"]
+    for spec in (*drawn, specification(curve)):
+        assert spec["config"] == style
+    titles = [(spec["title"]["text"], spec["title"]["subtitle"]) for spec in drawn]
+    assert titles == [
+        ("Error of each mechanism", ["left: epsilon 1; right: 1,000 people"]),
+        ("Guessed words", ["20 simulated people, each with one of 10 words"]),
+    ]
+    assert specification(curve)["title"] == {"text": "A curve", "subtitle": ["A note"]}
+    for spec in drawn:
+        for panel in spec["hconcat"]:
+            assert set(panel["encoding"]["color"]["scale"]["range"]) <= set(SERIES)

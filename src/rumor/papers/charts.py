@@ -13,7 +13,7 @@ from typing import Any
 import altair as alt
 
 from rumor.papers.model import Figure, Point
-from rumor.results.chart_parts import SERIES
+from rumor.results.chart_parts import SERIES, framed
 
 PUBLISHED = ", published"
 # Told apart by colour-blind readers; shapes of lines do it in print.
@@ -40,19 +40,8 @@ def digest(figure: Figure) -> str:
 def specification(figure: Figure) -> dict[str, Any]:
     """Return the figure in the language of Vega-Lite."""
     chart = {"tick": _ticks, "grid": _grids}.get(figure.kind, _panels)(figure)
-    title = alt.Title(figure.title, subtitle=[figure.note] if figure.note else [])
-    styled = (
-        chart.properties(title=title)
-        .configure(background="white", padding=10)
-        .configure_view(stroke="#ddd")
-        .configure_axis(
-            labelFontSize=11, titleFontSize=11, titleFontWeight="normal", gridColor="#eee"
-        )
-        .configure_legend(labelFontSize=11, labelLimit=260, symbolStrokeWidth=2)
-        .configure_title(anchor="start", fontSize=14, subtitleFontSize=11, subtitleColor="#555")
-        .configure_header(labelFontSize=12)
-    )
-    made: dict[str, Any] = styled.to_dict()
+    facts = [figure.note] if figure.note else []
+    made: dict[str, Any] = framed(chart, figure.title, facts).to_dict()
     return made
 
 
@@ -88,7 +77,9 @@ def _panels(figure: Figure) -> Any:
         "series:N",
         sort=names,
         scale=alt.Scale(domain=names, range=list(SERIES[: len(names)])),
-        legend=alt.Legend(title=None, orient="bottom", columns=4),
+        legend=alt.Legend(
+            title=None, orient="bottom", columns=4, labelLimit=260, symbolStrokeWidth=2
+        ),
     )
     dash = alt.StrokeDash(
         "series:N",

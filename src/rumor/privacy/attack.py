@@ -86,10 +86,13 @@ class Attack:
         """Draw success and epsilon against the number of reports, side by side."""
         import altair as alt
 
+        from rumor.results.chart_parts import SERIES, framed
         from rumor.results.charts import save_chart
 
         data = alt.InlineData(values=[vars(guess) for guess in self.guesses])
-        colour = alt.Color("device:N", sort=list(DEVICES), title="device")
+        devices = list(DEVICES)
+        lines = alt.Scale(domain=devices, range=list(SERIES[: len(devices)]))
+        colour = alt.Color("device:N", sort=devices, title="device", scale=lines)
         x = alt.X("reports:Q", scale=alt.Scale(type="log"), title="reports of one person")
         base = alt.Chart(data).properties(width=300, height=240)
         success = base.mark_line(point=True).encode(
@@ -102,7 +105,8 @@ class Attack:
             y=alt.Y("epsilon:Q", scale=alt.Scale(type="log"), title="epsilon, worst case"),
             color=colour,
         )
-        chart = alt.HConcatChart(hconcat=[success, epsilon])
+        facts = [f"{self.people:,} simulated people, each with one of {self.words:,} words"]
+        chart = framed(alt.HConcatChart(hconcat=[success, epsilon]), "Guessed words", facts)
         if path is not None:
             save_chart(chart, path)
         return chart

@@ -342,6 +342,7 @@ class Plan:
         """Draw the error against people and against epsilon, for every mechanism, into `path`."""
         import altair as alt
 
+        from rumor.results.chart_parts import SERIES, framed
         from rumor.results.charts import save_chart
 
         around = [self.users * 10 ** (step / 4) for step in range(-8, 9)]
@@ -365,15 +366,17 @@ class Plan:
                 .encode(
                     x=alt.X(f"{x}:Q", scale=alt.Scale(type="log"), title=title),
                     y=alt.Y("error:Q", scale=alt.Scale(type="log"), title="standard error"),
-                    color=alt.Color("mechanism:N", sort=names),
+                    color=alt.Color(
+                        "mechanism:N", sort=names, scale=alt.Scale(domain=names, range=list(SERIES))
+                    ),
                 )
                 .properties(width=300, height=240)
             )
             return chart
 
-        chart = alt.HConcatChart(
-            hconcat=[lines(people, "people", "people"), lines(epsilons, "epsilon", "epsilon")]
-        )
+        pair = [lines(people, "people", "people"), lines(epsilons, "epsilon", "epsilon")]
+        facts = [f"left: epsilon {self.epsilon:.4g}; right: {self.users:,} people"]
+        chart = framed(alt.HConcatChart(hconcat=pair), "Error of each mechanism", facts)
         if path is not None:
             save_chart(chart, path)
         return chart
