@@ -15,6 +15,7 @@ import pytest
 from rumor.collector.http.server import background
 from rumor.collector.service import Service
 from rumor.collector.store.base import open_store
+from rumor.contract.admission import new_invitation
 from rumor.contract.collection import Collection
 from rumor.demo.showcase import Showcase
 from tests.browser.conftest import people_of
@@ -241,6 +242,98 @@ def test_a_slider_is_moved_a_long_list_searched_and_a_line_opened(
         tab.click("#go")
         tab.see("#status.notice.received", "Your 3 reports have been received")
         assert tab.run(sign, "#status") == "✓"
+        tab.hush()
+
+
+def test_what_was_sent_is_taken_back_and_what_is_closed_offers_nothing(
+    people: People, tmp_path: Path
+) -> None:
+    store = open_store(f"sqlite:///{tmp_path / 'store.db'}")
+    question = choice("one", ["yes", "no"])
+    entry = store.register(Collection.resolve({**WISH, "questions": [question]}))
+    with background(Service(store, "survey")) as url:
+        tab, late = people.new(), people.new()
+        for each in (tab, late):
+            each.go(f"{url}/answer")
+            each.click("label", "yes")
+            each.click("#go")
+            each.see(".card.drawn")
+        tab.click("#go")
+        tab.see(".card.sent")
+        assert len(store.newest_reports(entry, "one", 9)) == 1
+        # After a reload too; the button that changes nothing has the focus.
+        tab.go(f"{url}/answer")
+        tab.click("#back-ask", "Withdraw my report")
+        tab.until("() => document.activeElement.textContent === 'Cancel'")
+        tab.click("#back-yes")
+        tab.see("#status", "Your report has been withdrawn.")
+        assert len(store.newest_reports(entry, "one", 9)) == 0
+        tab.see("#total", "epsilon 2, of a limit of 2")
+        tab.hush()
+        store.close_collection(entry.collection.digest)
+        late.click("#go")
+        late.see("[role=alert]", "This collection is closed")
+        late.see("#go", count=0)
+        late.click("#back-ask")
+        late.click("#back-yes")
+        late.see("#status", "Your report has been withdrawn.")
+        late.see("#back-ask", count=0)
+
+
+def test_an_invitation_a_word_and_a_set_are_explained_where_they_are_given(
+    people: People, tmp_path: Path
+) -> None:
+    lot = {"id": "lot", "kind": "words", "text": "Which lot?", "length": 3, "epsilon": 4.0}
+    ways = {"id": "ways", "kind": "set", "text": "Which?", "labels": list("abcd"), "cap": 2}
+    store = open_store(f"sqlite:///{tmp_path / 'store.db'}")
+    both = [lot, {**ways, "epsilon": 2.0}]
+    store.register(Collection.resolve({**WISH, "admission": "invited", "questions": both}))
+    with background(Service(store, "survey")) as url:
+        tab = people.new()
+        tab.go(f"{url}/answer")
+        tab.fill("[data-question=lot] input", "abcd")
+        tab.see("#q-lot-hint", "Words here have 3 characters.")
+        for label in "abc":
+            tab.click("[data-question=ways] label", label)
+        # One letter of the code is another one: its form is right, its checksum is not.
+        code = new_invitation()
+        tab.fill("#code", code[:-5] + ("A" if code[-5] != "A" else "B") + code[-4:])
+        tab.click("#go")
+        tab.see("[role=alert]", "This invitation contains a typing mistake.")
+        tab.see(".card.drawn", count=0)
+        tab.fill("#code", code)
+        tab.click("#go")
+        tab.see(".card.drawn", count=2)
+        tab.click("[data-question=ways] summary")
+        tab.see("[data-question=ways] .note", "more than 2")
+        tab.hush()
+
+
+def test_an_element_takes_back_what_its_sibling_sent(people: People, tmp_path: Path) -> None:
+    store = open_store(f"sqlite:///{tmp_path / 'store.db'}")
+    pair = [choice("home", ["news", "mail"]), choice("work", ["desk", "road"])]
+    entry = store.register(Collection.resolve({**WISH, "questions": pair}))
+    (tmp_path / "site").mkdir()
+    with background(Service(store, "survey")) as url, site(tmp_path / "site") as address:
+        element = f'<rumor-question collector="{url}" question="%s" id="%s"></rumor-question>'
+        (tmp_path / "site" / "index.html").write_text(
+            '<!doctype html><html lang="en"><link rel="icon" href="data:,"><title>Other</title>'
+            f'<script type="module" src="{url}/client/element.js"></script>'
+            f"<body>{element % ('home', 'home')}{element % ('work', 'work')}"
+        )
+        tab = people.new()
+        tab.go(f"{address}/index.html")
+        for id, label in (("home", "mail"), ("work", "road")):
+            tab.click(f"#{id} >>> label", label)
+            tab.click(f"#{id} >>> button.primary", "Add noise")
+            tab.click(f"#{id} >>> button.primary", "Send")
+            tab.see(f"#{id} >>> [role=status]", "received")
+        tab.click("#work >>> button", "Withdraw my 2 reports")
+        tab.click("#work >>> button", "Yes, withdraw all 2")
+        tab.see("#work >>> [role=status]", "Your 2 reports have been withdrawn.")
+        for id in ("home", "work"):
+            assert len(store.newest_reports(entry, id, 9)) == 0
+            tab.see(f"#{id} >>> p", "You have answered this question.")
         tab.hush()
 
 

@@ -258,6 +258,66 @@ def test_two_periods_have_a_picture(open_page: OpenPage, tmp_path: Path) -> None
         settled(page)
 
 
+def test_tables_on_a_phone_have_all_their_columns(open_page: OpenPage, tmp_path: Path) -> None:
+    labels = ["yes", "no", "an answer of very many words, as people write them into their lists"]
+    three = [[0, 1, 2] * 300, [0, 0, 0, 1, 2, 2] * 150, [0] * 400 + [1, 2] * 250]
+    days = {f"2026-03-0{day}": codes for day, codes in enumerate(three, 1)}
+    with served(tmp_path, choice("q", labels), past={"q": days}) as (url, _, _):
+        page = open_page(size="phone")
+        page.goto(url)
+        for name in ("As a table", "Largest change of each answer", "Compare two periods"):
+            page.get_by_text(name).click()
+        page.get_by_role("button", name="Compare").click()
+        expect(page.locator("#compared tbody tr")).to_have_count(3)
+        compared = ["1 March", "2 March to 3 March", "difference"]
+        for place, columns in (
+            ("#table", ["share", "95% interval", "standard error"]),
+            ("#changes", ["before", "after", "from", "p-value", "adjusted"]),
+            ("#compared", [*compared, "95% interval", "p-value", "adjusted"]),
+        ):
+            table = page.locator(f"{place} .scroll")
+            room = "(scroll) => scroll.scrollWidth - scroll.clientWidth"
+            assert table.evaluate(room) <= 0, place
+            cells = table.locator("tbody tr").first.get_by_role("cell")
+            named = "(cells) => cells.map((cell) => getComputedStyle(cell, '::before').content)"
+            assert cells.evaluate_all(named) == [f'"{name}"' for name in columns]
+            # Each stands below the name of its row, and none is cut off.
+            name = table.get_by_role("rowheader").first.bounding_box()
+            assert name is not None
+            for box in (cell.bounding_box() for cell in cells.all()):
+                assert box is not None
+                assert box["y"] >= name["y"] + name["height"]
+                assert box["x"] + box["width"] <= 390
+        wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        assert wide <= 0
+        # With more room they are tables as before.
+        page.set_viewport_size({"width": 1280, "height": 900})
+        expect(page.locator("#table").get_by_role("columnheader", name="share")).to_be_visible()
+        cell = page.locator("#table").get_by_role("cell").first
+        assert cell.evaluate("(cell) => getComputedStyle(cell, '::before').content") == "none"
+        settled(page)
+
+
+def test_lines_over_time_are_of_what_changed_and_then_of_the_largest(
+    open_page: OpenPage, tmp_path: Path
+) -> None:
+    """With eight answers two have no line: those that few gave and that did not change."""
+    sizes = [900, 800, 700, 60, 500, 400, 300, 0]
+    still = [code for code, many in enumerate(sizes) for _ in range(many)]
+    days = {f"2026-03-{day:02}": still for day in range(1, 9)}
+    days |= {f"2026-03-{day:02}": [*still, *([7] * 200)] for day in range(9, 17)}
+    labels = [f"answer {i}" for i in range(8)]
+    with served(tmp_path, choice("q", labels), past={"q": days}) as (url, _, _):
+        page = open_page(size="phone")
+        page.goto(url)
+        legend = page.locator("#moved svg .role-legend-label text")
+        expect(legend.first).to_be_visible()
+        named = set(legend.all_text_contents())
+        assert named == {"answer 7", *(f"answer {i}" for i in (0, 1, 2, 4, 5))}
+        expect(page.locator("#changes")).to_contain_text("since 9 March")
+        settled(page)
+
+
 @pytest.mark.slow
 def test_a_hundred_thousand_answers(open_page: OpenPage, tmp_path: Path) -> None:
     with served(tmp_path, choice("big", 100_000)) as (url, store, entry):

@@ -40,6 +40,57 @@ def test_the_demonstrations_file_has_the_look_of_the_pages(
         assert objections(page, axe) == []
 
 
+def overlaps(page: Page, texts: str) -> list[str]:
+    """Texts that stand on another, leave the window, or are smaller than people read."""
+    found: list[str] = page.evaluate(
+        """(texts) => {
+          const boxes = [...document.querySelectorAll(texts)].map((node) => {
+            const range = document.createRange();
+            range.selectNodeContents(node);
+            const scale = node.getScreenCTM?.().a ?? 1;
+            const size = parseFloat(getComputedStyle(node).fontSize) * scale;
+            return { said: node.textContent, size, ...range.getBoundingClientRect().toJSON() };
+          });
+          const meet = (a, b) => a.left < b.right - 1 && b.left < a.right - 1
+            && a.top < b.bottom - 3 && b.top < a.bottom - 3;
+          return boxes.flatMap((box, i) => [
+            box.left < 0 || box.right > innerWidth ? `${box.said} leaves the window` : [],
+            box.size < 11 ? `${box.said} is ${box.size} pixels small` : [],
+            boxes.slice(i + 1).filter((other) => meet(box, other))
+              .map((other) => `${box.said} lies on ${other.said}`),
+          ].flat());
+        }""",
+        texts,
+    )
+    assert page.locator(texts).count() > 10
+    return found
+
+
+def test_the_demonstrations_file_is_read_on_a_phone(open_page: OpenPage, tmp_path: Path) -> None:
+    page = open_page(size="phone")
+    page.goto(write_page(run(2_000, seed=1), tmp_path / "demo.html").as_uri())
+    assert overlaps(page, ".bars :is(.name, .said), .shares :is(th, td)") == []
+    # Each bar has the width of the chart to itself, and an interval stands on one line.
+    widths = "(tracks) => tracks.map((track) => track.getBoundingClientRect().width)"
+    assert min(page.locator(".track").evaluate_all(widths)) > 280
+    for cell in page.locator(".shares td:last-child").all():
+        lines = cell.evaluate(
+            "(node) => { const range = document.createRange(); range.selectNodeContents(node);"
+            " return range.getClientRects().length; }"
+        )
+        assert lines == 1, cell.inner_text()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_the_flow_is_read_on_a_phone(open_page: OpenPage, tmp_path: Path) -> None:
+    """As the documentation shows it: as wide as the column, which leaves 16 pixels each side."""
+    page = open_page(size="phone")
+    svg = (ROOT / "docs" / "pictures" / "flow.svg").read_text("utf-8")
+    style = "<style>body { margin: 16px } svg { max-width: 100%; height: auto }</style>"
+    page.set_content(f"<!doctype html>{style}{svg}")
+    assert overlaps(page, "svg text") == []
+
+
 def test_tokens_are_all_that_the_pages_are_coloured_by() -> None:
     """Nothing else of their style, and all of it: the documentation has no colours of its own."""
     found = tokens()

@@ -39,6 +39,10 @@ figcaption { margin-bottom: .8rem; font-size: .92rem; color: var(--soft); }
                      transform: rotate(45deg); }
 .track .true { left: calc(var(--truth) - .3rem); top: calc(50% - .3rem); }
 .key { display: inline-block; margin: 0 .3rem 0 .2rem; }
+.shares :is(th, td):not(:first-child) { white-space: nowrap; }
+@media (max-width: 30rem) { .shares { width: 100%; font-size: .88rem; }
+  .shares :is(th, td) { padding-right: .5rem; }
+  .shares :is(th, td):last-child { padding-right: 0; } }
 small, code { color: var(--soft); } code { font: .8em var(--mono); overflow-wrap: anywhere; }
 """
 
@@ -167,8 +171,8 @@ def _shares(demo: Demo) -> str:
     truth = demo.truth[order]
     held = int(((low <= truth) & (truth <= high)).sum())
     return (
-        f"<table>{head}{rows}</table>\n<p>{held} of {len(order)} intervals hold the truth; in the "
-        f"long run at least 95% do.</p>"
+        f'<table class="shares">{head}{rows}</table>\n'
+        f"<p>{held} of {len(order)} intervals hold the truth; in the long run at least 95% do.</p>"
     )
 
 

@@ -4,7 +4,8 @@ import { h } from "/client/view/dom.js";
 import { Refused } from "./api.js";
 import { validFor } from "./looks.js";
 import { ROWS } from "./bars.js";
-import { counted, decimals, pValue, plain, share, whole } from "./numbers.js";
+import { changesOf } from "./changes.js";
+import { counted, day, decimals, pValue, plain, share, whole } from "./numbers.js";
 import * as choice from "./kinds/choice.js";
 
 // Kinds whose panel differs from that of a choice.
@@ -96,15 +97,28 @@ export function remarks(question, estimate) {
   return lines;
 }
 
+/**
+ * Return a table: the name of each row and its cells, which a narrow window shows below the name, each with its column's.
+ * @param {string} label
+ * @param {string[]} head the first is the column of the names
+ * @param {[string, string[]][]} rows
+ * @param {string} [note]
+ */
+function tableOf(label, head, rows, note) {
+  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label },
+    h("table", { role: "table" },
+      h("thead", {}, h("tr", {}, head.map((name) => (name ? h("th", { scope: "col" }, name) : h("td"))))),
+      h("tbody", {}, rows.map(([name, cells]) => h("tr", { role: "row" },
+        h("th", { scope: "row", role: "rowheader", dir: "auto" }, name),
+        cells.map((cell, i) => h("td", { role: "cell", "data-column": head[i + 1] }, cell)))))),
+    note ? h("p", { class: "soft" }, note) : null);
+}
+
 /** Show the rows as a table. */
 export function table(question, estimate) {
   const panel = panelOf(question);
   const { head, cells } = panel.columns(estimate, share(estimate.level, 0));
-  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Estimates as a table" },
-    h("table", {},
-      h("thead", {}, h("tr", {}, head.map((name) => (name ? h("th", { scope: "col" }, name) : h("td"))))),
-      h("tbody", {}, rowsOf(question, estimate).map((row) => h("tr", {}, h("th", { scope: "row", dir: "auto" }, String(row.value)), cells(row).map((cell) => h("td", {}, cell)))))),
-    panel.note ? h("p", { class: "soft" }, panel.note) : null);
+  return tableOf("Estimates as a table", head, rowsOf(question, estimate).map((row) => [String(row.value), cells(row)]), panel.note);
 }
 
 // The most lines of a chart that can be distinguished.
@@ -114,25 +128,24 @@ const LINES = 6;
 function watched({ finding, promise, changes }) {
   const told = ({ quantity, value, from, before, after, low, high }) => {
     const show = (number) => (["share", "up to"].includes(quantity) ? share(number, 1) : plain(number, 4));
-    return h("li", {}, h("strong", { dir: "auto" }, String(value)), ` from ${show(before)} to ${show(after)} since ${from}; the difference is ${show(low)} to ${show(high)} (95%).`);
+    return h("li", {}, h("strong", { dir: "auto" }, String(value)), ` from ${show(before)} to ${show(after)} since ${day(from)}; the difference is ${show(low)} to ${show(high)} (95%).`);
   };
   return [h("p", { class: changes.length ? "notice info" : null }, finding), changes.length && h("ul", {}, changes.map(told)), h("p", { class: "soft" }, promise)].filter(Boolean);
 }
 
-/** Return the trend's lines, of the values with the smallest p-values, and the table of all changes. */
+/** Return the trend's lines, of the values that changed and then of the largest, and the table of all changes. */
 export function movement(found) {
   const sure = [...found.changes].sort((one, other) => one.p_value - other.p_value);
   const isShare = ["share", "up to"].includes(sure[0].quantity);
-  const named = sure.filter(({ quantity }) => quantity === sure[0].quantity).slice(0, LINES).map(({ value }) => value);
+  const known = changesOf(found, "any", sure[0].quantity);
+  const isClear = ({ value }) => Number(known.get(String(value)).clear);
+  const shown = sure.filter(({ quantity }) => quantity === sure[0].quantity).sort((one, other) => isClear(other) - isClear(one) || other.after - one.after);
+  const named = shown.slice(0, LINES).map(({ value }) => value);
   const rows = found.estimates.filter(({ quantity, value }) => quantity === sure[0].quantity && named.includes(value));
   const show = ({ quantity }) => (number) => (["share", "up to"].includes(quantity) ? share(number, 1) : plain(number, 4));
   const head = ["value", "before", "after", "from", "p-value", "adjusted"];
-  const table = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "The largest change of every value" },
-    h("table", {},
-      h("thead", {}, h("tr", {}, head.map((name) => h("th", { scope: "col" }, name)))),
-      h("tbody", {}, sure.map((change) => h("tr", {},
-        h("th", { scope: "row", dir: "auto" }, String(change.value)),
-        [show(change)(change.before), show(change)(change.after), change.from, pValue(change.p_value), pValue(change.adjusted)].map((cell) => h("td", {}, cell)))))));
+  const cells = (change) => [show(change)(change.before), show(change)(change.after), change.from, pValue(change.p_value), pValue(change.adjusted)];
+  const table = tableOf("The largest change of every value", head, sure.map((change) => [String(change.value), cells(change)]));
   const explained = "The largest change of each value, for who looks once. Its p-value is adjusted for searching every day; the last column is also adjusted for searching every value.";
   return { rows, isShare, parts: [...watched(found.watch), h("details", {}, h("summary", {}, "Largest change of each answer"), table, h("p", { class: "soft" }, explained)), ...found.notes.map((note) => h("p", { class: "soft" }, sentence(note)))] };
 }
@@ -140,15 +153,12 @@ export function movement(found) {
 /** Show the differences between two periods as a table, with the omnibus test. */
 export function comparison(found) {
   const show = ({ quantity, stderr }) => (number) => (["share", "up to"].includes(quantity) ? share(number, decimals(stderr)) : plain(number, 4));
-  const [first, second] = Object.keys(found.groups);
+  const [first, second] = Object.keys(found.groups).map((days) => [...new Set(days.split("..").map(day))].join(" to "));
   const head = ["value", first, second, "difference", `${share(found.level, 0)} interval`, "p-value", "adjusted"];
   const cells = (row) => [...["first_estimate", "second_estimate", "difference"].map((name) => show(row)(row[name])), `${show(row)(row.low)} to ${show(row)(row.high)}`, pValue(row.p_value), pValue(row.adjusted)];
   const test = found.tests[0];
   return [
-    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Differences between the periods" },
-      h("table", {},
-        h("thead", {}, h("tr", {}, head.map((name) => h("th", { scope: "col" }, name)))),
-        h("tbody", {}, found.estimates.map((row) => h("tr", {}, h("th", { scope: "row" }, `${row.quantity === "share" ? "" : `${row.quantity} `}${row.value}`), cells(row).map((cell) => h("td", {}, cell))))))),
+    tableOf("Differences between the periods", head, found.estimates.map((row) => [`${row.quantity === "share" ? "" : `${row.quantity} `}${row.value}`, cells(row)])),
     test.test && h("p", {}, `Omnibus test: ${test.test} ${test.statistic.toFixed(2)} on ${test.freedom} degrees of freedom, p-value ${pValue(test.p_value)}.`),
     h("p", { class: "soft" }, found.looks === "any" ? "Intervals and p-values hold at all looks together." : "Intervals and p-values are for one look."),
     ...found.notes.map((note) => h("p", { class: "soft" }, sentence(note))),

@@ -53,7 +53,7 @@ input[type="range"] { width: 100%; accent-color: var(--accent); }
 .brief[open] > summary::after { rotate: 180deg; }
 .brief > summary > span:only-child { grid-column: 1 / 3; }
 .brief small { display: block; color: var(--soft); font-weight: 600; }
-.brief > summary span span { display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2; overflow: hidden; overflow-wrap: anywhere; font-weight: 550; }
+.brief > summary span span { display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 3; overflow: hidden; overflow-wrap: anywhere; font-weight: 550; }
 .split { display: grid; gap: 0.9rem; align-items: start; grid-template-columns: 1fr 2fr; }
 .split > :only-child { grid-column: 1 / -1; }
 .split > div { border-radius: 0.8rem; padding: 0.9rem 1rem; }
