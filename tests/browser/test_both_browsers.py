@@ -23,6 +23,7 @@ from tests.browser.driving import KEYS, People, Tab
 from tests.browser.sites import site
 from tests.browser.test_answer import newest
 from tests.browser.test_answer_use import NUMBER, WISH, asked, choice
+from tests.browser.test_dashboard_use import served
 from tests.everything import every_mechanism
 from tests.issuers import invite, issuing
 from tests.relay.tools import running
@@ -361,6 +362,50 @@ def test_a_browser_that_keeps_nothing_and_a_collector_that_is_away(
         tab.click("#retry")
         tab.see(".card.sent")
         tab.until("() => document.activeElement.id === 'status'")
+        tab.hush()
+
+
+def test_an_analyst_finds_sorts_compares_and_reads_tables_on_a_phone(
+    people: People, tmp_path: Path
+) -> None:
+    labels = [f"place {i}" for i in range(40)]
+    codes = np.random.default_rng(4).zipf(1.5, 3_000) % 40
+    days = {"place": {f"2026-03-{day:02}": codes.tolist() for day in range(2, 6)}}
+    asked = {"id": "place", "kind": "choice", "text": "Where?", "epsilon": 2.0, "labels": labels}
+    with served(tmp_path, asked, past=days) as (url, _, _):
+        tab = people.new()
+        tab.resize(390, 844)
+        tab.go(url)
+        tab.see("#headline", "place 1: ")
+        tab.see("#shares .bars li:not(.cut)", count=20)
+        tab.see("#shares .cut")
+        tab.fill("#find", "place 39")
+        tab.see("#standing", "1 answer contains")
+        tab.see("#shares .bars li:not(.cut)", "place 39", count=1)
+        change = """(id, value, event) => {
+          const field = document.getElementById(id);
+          field.value = value;
+          field.dispatchEvent(new Event(event));
+        }"""
+        tab.run(change, "find", "", "input")
+        tab.run(change, "sort", "name", "change")
+        tab.until("() => document.querySelector('#shares .name').textContent === 'place 0'")
+        tab.click(".presets button", "Against the period before")
+        tab.see("#headline", "against the 2 days before")
+        tab.see("#shares .more", "against the 2 days before", count=20)
+        tab.click("summary", "Compare two periods")
+        tab.click("#compare button", "Compare")
+        tab.see("#compared tbody th", count=40)
+        tab.click("summary", "As a table")
+        tab.see("#table tbody th", count=40)
+        for place, column in (("#table", "standard error"), ("#compared", "adjusted")):
+            cut = "(css) => { const { scrollWidth, clientWidth } = document.querySelector(css);"
+            assert tab.run(f"{cut} return scrollWidth - clientWidth; }}", f"{place} .scroll") <= 0
+            last = f"{place} tbody td:last-child[data-column='{column}']"
+            name = "(css) => getComputedStyle(document.querySelector(css), '::before').content"
+            assert tab.run(name, last) in (f'"{column}"', "attr(data-column)")
+        assert tab.run("() => document.documentElement.scrollWidth <= innerWidth")
+        tab.see("#status", "Live, as of")
         tab.hush()
 
 

@@ -282,11 +282,11 @@ def test_tables_on_a_phone_have_all_their_columns(open_page: OpenPage, tmp_path:
             named = "(cells) => cells.map((cell) => getComputedStyle(cell, '::before').content)"
             assert cells.evaluate_all(named) == [f'"{name}"' for name in columns]
             # Each stands below the name of its row, and none is cut off.
-            name = table.get_by_role("rowheader").first.bounding_box()
-            assert name is not None
+            head = table.get_by_role("rowheader").first.bounding_box()
+            assert head is not None
             for box in (cell.bounding_box() for cell in cells.all()):
                 assert box is not None
-                assert box["y"] >= name["y"] + name["height"]
+                assert box["y"] >= head["y"] + head["height"]
                 assert box["x"] + box["width"] <= 390
         wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
         assert wide <= 0
