@@ -51,6 +51,15 @@ def test_the_ratios_are_those_that_were_measured() -> None:
     assert f"{shown[direct, one]} and {shown[direct, other]} times" in SAID
 
 
+def test_it_says_what_kind_of_run_was_measured() -> None:
+    """A reader must not take one run of a shared machine for a measurement."""
+    bench = json.loads((PAPER / "bench.json").read_text("utf-8"))
+    assert "--quick" in bench["command"]
+    cores = bench["machine"]["cores"]
+    assert f"In one quick run of `make bench`, on {cores} cores that other work shared" in SAID
+    assert "ratios within that run, without repetition: orders of magnitude" in SAID
+
+
 def test_the_number_of_mechanisms_is_that_of_the_registry() -> None:
     assert f"All {len(ENTRIES)} mechanisms" in SAID
 

@@ -6,30 +6,36 @@ of its own with the packages of today.
 
 from __future__ import annotations
 
+import base64
 import http.client
+import itertools
+import json
 import os
+import random
 import secrets
 import subprocess
 import sys
 import tarfile
 import threading
 import time
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
+from functools import partial
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from rumor.client.client import Client
 from rumor.collector.store.base import RepairResult, open_store
 from rumor.contract.collection import Collection
+from rumor.contract.deletion import KEY_BYTES, report_id
 from tests.collector.postgres import Postgres
-from tests.collector.tools import send, stored
+from tests.collector.tools import Answer, call, send, stored
 from tests.old.kept import HERE
 
 PRESENT = HERE.parent.parent / "src"
 RUNNER = HERE / "run_collector.py"
-SENDERS, REPORTS = 3, 5
+SENDERS, REPORTS, WITHDRAWN = 3, 5, 2
 _ANSWER = """
 import sys
 from rumor import Client
@@ -51,13 +57,15 @@ def older(tmp_path_factory: pytest.TempPathFactory) -> Path:
 class Running:
     """A collector in a process of its own, of the version that lies in `source`."""
 
-    def __init__(self, source: Path, url: str, contract: Path) -> None:
+    def __init__(self, source: Path, url: str, contract: Path, *, wait: bool = True) -> None:
         self.process = subprocess.Popen(
             [sys.executable, "-W", "ignore", RUNNER, url, contract],
             env={**os.environ, "PYTHONPATH": str(source)},
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         )  # fmt: skip
         assert self.process.stdout is not None
+        if not wait:
+            return
         self.url = self.process.stdout.readline().strip()
         assert self.url.startswith("http://"), "the collector did not start"
 
@@ -68,11 +76,15 @@ class Running:
 
 
 class Load:
-    """Senders of reports that go on until told, each body to whichever collector is there."""
+    """Senders of reports that go on until told, each body to whichever collector is there.
 
-    def __init__(self, contract: Collection) -> None:
-        self.contract, self.urls = contract, list[str]()
+    Where they withdraw, they take back some reports of every second body.
+    """
+
+    def __init__(self, contract: Collection, *, withdraws: bool = False) -> None:
+        self.contract, self.urls, self.withdraws = contract, list[str](), withdraws
         self.acknowledged: dict[bytes, bytes] = {}
+        self.withdrawn: set[bytes] = set()
         self.offered: set[bytes] = set()
         self.wrong: list[object] = []
         self._over = threading.Event()
@@ -90,28 +102,52 @@ class Load:
             thread.join(60)
 
     def _send(self, first: int) -> None:
-        mechanism, turn = self.contract.question("colour").mechanism.without_labels(), first
-        while not self._over.is_set():
+        mechanism = self.contract.question("colour").mechanism.without_labels()
+        turns = itertools.count(first)
+        for number in itertools.count():
+            if self._over.is_set():
+                return
             reports = mechanism.privatize([n % 3 for n in range(REPORTS)])
-            ids = np.frombuffer(secrets.token_bytes(16 * REPORTS), np.uint8).reshape(-1, 16)
-            rows = {id.tobytes(): report.tobytes() for id, report in zip(ids, reports, strict=True)}
+            keys = [secrets.token_bytes(KEY_BYTES) for _ in range(REPORTS)]
+            ids = [report_id(key) for key in keys]
+            rows = {id: report.tobytes() for id, report in zip(ids, reports, strict=True)}
             self.offered |= rows.keys()
             body = b"".join(id + report for id, report in rows.items())
-            for _ in range(600):
-                turn += 1
-                try:
-                    answer = send(self.urls[turn % len(self.urls)], self.contract, "colour", body)
-                except (OSError, http.client.HTTPException):
-                    time.sleep(0.05)
-                    continue
-                if answer.status == 200:
-                    self.acknowledged |= rows
-                    break
-                if answer.status not in (429, 503):
-                    self.wrong.append((answer.status, answer.body))
+            if not self._until_done(turns, partial(self._hand_in, body=body)):
+                return
+            back = set(ids[:WITHDRAWN] if self.withdraws and number % 2 else ())
+            self.acknowledged |= {id: row for id, row in rows.items() if id not in back}
+            if back:
+                if not self._until_done(turns, partial(self._take_back, keys=keys[:WITHDRAWN])):
                     return
-                time.sleep(0.05)
+                self.withdrawn |= back
             time.sleep(0.01)
+
+    def _hand_in(self, url: str, body: bytes) -> Answer:
+        return send(url, self.contract, "colour", body)
+
+    def _take_back(self, url: str, keys: list[bytes]) -> Answer:
+        texts = [base64.b64encode(key).decode() for key in keys]
+        body = json.dumps({"question": "colour", "keys": texts}).encode()
+        headers = {"Content-Type": "application/json", "Rumor-Collection": self.contract.digest}
+        return call(url, "/v1/withdrawals", body, headers)
+
+    def _until_done(self, turns: Iterator[int], ask: Callable[[str], Answer]) -> bool:
+        """Ask one collector after the other until one says that it is done."""
+        for _ in range(600):
+            try:
+                answer = ask(self.urls[next(turns) % len(self.urls)])
+            except (OSError, http.client.HTTPException):
+                time.sleep(0.05)
+                continue
+            if answer.status == 200:
+                return True
+            if answer.status not in (429, 503):
+                self.wrong.append((answer.status, answer.body))
+                return False
+            time.sleep(0.05)
+        self.wrong.append("no collector was ever done")
+        return False
 
 
 @pytest.mark.slow
@@ -164,6 +200,72 @@ def test_collectors_are_upgraded_one_by_one_under_load(
         assert load.acknowledged.items() <= held.items()
         # One more: the answer of the newer client. The older one took its answer back.
         assert len(held.keys() - load.offered) == 1
+        store.summarize()
+        assert store.summary(entry, "colour").reports == len(held)
+        assert store.repair() == RepairResult(0, 0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_kills_in_an_upgrade_lose_nothing_and_count_nothing_twice(
+    postgres: Postgres, older: Path, seed: int
+) -> None:
+    """Old ones under load, new ones while they migrate, whichever is there afterwards.
+
+    An old one that comes too late refuses the newer store, and changes nothing.
+    """
+    contract = HERE / "0.1.0" / "contracts" / "survey.json"
+    collection, url = Collection.load(contract), postgres.clean_database()
+    load, chance = Load(collection, withdraws=True), random.Random(seed)
+    with ExitStack() as stack:
+        running: list[Running] = []
+
+        def start(source: Path) -> None:
+            running.append(Running(source, url, contract))
+            stack.callback(running[-1].kill)
+            load.urls = [each.url for each in running]
+
+        def kill_any(*sources: Path) -> None:
+            """Kill one at some moment, and start others in its place."""
+            time.sleep(chance.uniform(0.05, 0.5))
+            running.pop(chance.randrange(len(running))).kill()
+            load.urls = [each.url for each in running]
+            for source in sources:
+                start(source)
+
+        start(older)
+        start(older)
+        load.start()
+        stack.callback(load.stop)
+        kill_any(older)
+        # A process needs some tenths of a second until it migrates, and hundredths for that.
+        for _ in range(3):
+            begun = Running(PRESENT, url, contract, wait=False)
+            stack.callback(begun.kill)
+            time.sleep(chance.uniform(0.2, 1.5))
+            begun.kill()
+        start(PRESENT)
+        late = subprocess.run(
+            [sys.executable, "-W", "ignore", RUNNER, url, contract],
+            env={**os.environ, "PYTHONPATH": str(older)}, capture_output=True, text=True,
+            check=False, stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+        assert late.returncode != 0
+        refusal = "a store's schema must be at most version 4, which this Rumor knows; the database"
+        assert refusal in late.stderr, late.stderr[-500:]
+        for _ in range(6):
+            kill_any(PRESENT)
+        before = len(load.acknowledged), len(load.withdrawn)
+        time.sleep(0.5)
+        load.stop()
+        assert load.wrong == []
+        assert len(load.acknowledged) > before[0] > 0
+        assert len(load.withdrawn) > 0 < before[1]
+    with closing(open_store(url)) as store:
+        entry = store.find(collection.digest)
+        held = stored(store, entry, "colour")
+        assert held == load.acknowledged
+        assert not load.withdrawn & held.keys()
         store.summarize()
         assert store.summary(entry, "colour").reports == len(held)
         assert store.repair() == RepairResult(0, 0)
