@@ -16,6 +16,7 @@ from deploy import installs, least_versions, make_requirements, release_check, v
 from hatch_build import BASE, pins, sbom
 
 ROOT = Path(__file__).parent.parent
+SOURCES = ROOT / "src" / "rumor"
 
 
 def text_of(name: str) -> str:
@@ -84,6 +85,18 @@ def test_pages_speak_of_versions_that_there_were() -> None:
     said = {(p.name, v) for p in pages for v in named.findall(p.read_text(encoding="utf-8"))}
     assert {version for _, version in said} >= sections
     assert {(page, version) for page, version in said if version not in known} == set()
+
+
+def test_nothing_speaks_of_a_line_of_versions_that_there_never_was() -> None:
+    """Sources, too, once spoke of ledgers "from before 0.2"; a line is named with its release."""
+    line = re.compile(
+        r"\b([Bb]efore|[Ss]ince|[Uu]ntil|older than) (Rumor |version )?\d+\.\d+(?![\d.%])"
+    )
+    files = [*(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md")]
+    files += [path for end in ("py", "js", "css", "html") for path in SOURCES.rglob(f"*.{end}")]
+    assert line.search("a ledger from before 0.2 knows") is not None
+    found = [path.name for path in files if line.search(path.read_text(encoding="utf-8"))]
+    assert found == []
 
 
 def test_a_package_without_a_hash_or_of_another_version_is_noticed(

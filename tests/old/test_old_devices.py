@@ -174,6 +174,25 @@ def test_a_series_is_held_to_the_contract_that_was_answered(old: Old) -> None:
             person.prepare(greedy, {"colour": "red"})
 
 
+@pytest.mark.parametrize("old", LEDGERS[:2], ids=lambda path: path.name, indirect=True)
+def test_a_ledger_without_promises_takes_the_first_contract_as_it_is(old: Old) -> None:
+    """What was spent counts; what was promised is what the next contract says."""
+    other = replace(old.contract("plain"), name="Another contract")
+    with old.opened() as person:
+        assert len(person.prepare(other, {"colour": "red"})) == 1
+        for contract in (old.contract("plain"), replace(other, name="A third contract")):
+            with pytest.raises(InputError, match="one contract of each revision"):
+                person.prepare(contract, {"colour": "red"})
+        found = {row[:2]: row for row in costs(person)}
+        reports = {tuple(row[:2]): row[2] for row in old.told["spending"]}
+        assert found["plain", "colour"][2] == reports["plain", "colour"] + 1
+        most = old.contract("plain").question("colour").reports_per_person
+        for _ in range(most - found["plain", "colour"][2]):
+            person.prepare(other, {"colour": "red"})
+        with pytest.raises(InputError, match=f"takes at most {most} report"):
+            person.prepare(other, {"colour": "red"})
+
+
 @since(4)
 @pytest.mark.parametrize("time", range(3))
 def test_what_was_drawn_stays_drawn_under_a_new_secret(old: Old, time: int) -> None:
