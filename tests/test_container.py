@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import platform
+import re
 import shutil
 import socket
 import subprocess
@@ -128,6 +129,39 @@ def served(buildah: Builder, container: str, port: int) -> Iterator[str]:
     finally:
         process.terminate()
         process.wait(30)
+
+
+def test_what_the_container_runs_serves_and_is_healthy(tmp_path: Path) -> None:
+    """The commands of the file, in folders of ours; nothing is built."""
+    text = (ROOT / "deploy" / "Containerfile").read_text("utf-8").replace("\\\n", "")
+    copied = re.findall(r"^COPY (.+) \S+$", text, re.MULTILINE)
+    assert copied
+    assert [name for line in copied for name in line.split() if not (ROOT / name).exists()] == []
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    given = re.findall(r"^(ENTRYPOINT|CMD) (\[.+\])$", text, re.MULTILINE)
+    said = {name: json.loads(words) for name, words in given}
+    (health,) = re.findall(r"^HEALTHCHECK .*? CMD (\[.+\])$", text, re.MULTILINE)
+    words = [
+        word.replace("/data/", f"{tmp_path}/").replace(
+            "/collection.toml", str(ROOT / "examples" / "browser.toml")
+        )
+        for word in [*said["ENTRYPOINT"][1:], *said["CMD"]]
+    ]
+    run = "import sys; from rumor.cli import main; sys.exit(main(sys.argv[1:]))"
+    program, option, check = json.loads(health)
+    assert (program, option, ":8000/" in check) == ("python", "-c", True)
+    command = [sys.executable, "-c", run, *words, "--port", str(port)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+        try:
+            assert _answers(f"http://127.0.0.1:{port}/healthz")
+            mine = check.replace(":8000/", f":{port}/")
+            subprocess.run([sys.executable, "-c", mine], check=True)
+            assert (tmp_path / "rumor.db").exists()
+        finally:
+            process.terminate()
+    gone = subprocess.run([sys.executable, "-c", mine], capture_output=True, check=False)
+    assert gone.returncode != 0, "what is not there is not healthy"
 
 
 @pytest.mark.slow
