@@ -213,7 +213,8 @@ def _question(question: Question, costs: QuestionPromise) -> str:
         few = ", ".join(one_line(label) for label in labels[:_LABELS_SHOWN])
         answers = f"{few}, and {len(labels) - _LABELS_SHOWN:,} more"
         answers = answers if len(labels) > _LABELS_SHOWN else few
-    return f"{question.text or 'no text'} (answers: {answers}; asked {costs.repetition_in_words()})"
+    text = one_line(question.text) or "no text"
+    return f"{text} (answers: {answers}; asked {costs.repetition_in_words()})"
 
 
 def _storage_section(collection: Collection) -> Section:
