@@ -61,7 +61,7 @@ def mean_above(lattice: Lattice, tilt: Tilt, people: int) -> Decimal:
 
 def _fast_size(places: int) -> int:
     """Return the next size that is quickly transformed."""
-    power = max(places.bit_length(), 4)
+    power = max((places - 1).bit_length(), 4)
     return next(c for c in (5 << power - 3, 3 << power - 2, 1 << power) if c >= places)
 
 
