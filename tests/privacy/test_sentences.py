@@ -8,6 +8,7 @@ import pytest
 
 from rumor.mechanisms import REGISTRY, Mechanism
 from rumor.mechanisms.poisoning import PoisoningBound, PoisoningTarget, bound_poisoning, fake_count
+from rumor.privacy.promise import QuestionPromise
 from rumor.privacy.sentences import (
     LARGE,
     caution,
@@ -124,3 +125,36 @@ def test_what_fakes_add_and_what_they_take_are_not_exchanged(kind: type[Mechanis
         assert bound_poisoning(mechanism, 3000, 0.01) == PoisoningBound.for_clients(
             mechanism, 3000, 30
         )
+
+
+LARGE_NUMBERS: dict[str, tuple[tuple[int, int, int | None, float, float], str | None]] = {
+    # reports, rounds, days of a period, unchanged, most
+    "once": ((1, 1, None, 50.0, 50.0), None),
+    "little": ((9, 1, None, LARGE, LARGE), None),
+    "no end": ((9, 1, None, 9.0, math.inf), None),
+    "as many rounds as reports": (
+        (3, 3, None, 50.0, 50.0),
+        "epsilon 50: only a smaller epsilon of a report bounds it",
+    ),
+    "fewer reports": (
+        (10, 1, None, 20.0, 20.0),
+        "epsilon 20: reports_per_person = 2 keeps it at epsilon 4",
+    ),
+    "an answer that may stay": (
+        (10, 1, None, 19.0, 20.0),
+        'epsilon 20: reports_per_person = 2 keeps it at epsilon 4; memo = "period" hides when '
+        "an answer changes",
+    ),
+    "an answer of a period": (
+        (10, 1, 7, 19.0, 23.0),
+        "epsilon 23: reports_per_person = 1 keeps it at epsilon 2.3",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LARGE_NUMBERS)
+def test_a_large_total_says_what_bounds_it(name: str) -> None:
+    (reports, rounds, days, unchanged, most), expected = LARGE_NUMBERS[name]
+    promise = QuestionPromise("q", reports, rounds, days, 2.0, unchanged, most)
+    start = "with another answer every time all reports cost "
+    assert promise.advice() == (None if expected is None else start + expected)
