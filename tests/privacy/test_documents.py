@@ -24,7 +24,15 @@ from rumor.privacy.shuffle.account import ShuffleAccount, ShuffleRow
 from rumor.privacy.statement.assessment import assessments, to_markdown
 from rumor.privacy.statement.deployment import Deployment
 from rumor.privacy.statement.page import assessment_page, page
-from rumor.privacy.statement.pdf import _pages, lines, pdf
+from rumor.privacy.statement.pdf import (
+    Line,
+    _broken,
+    _pages,
+    _pieces,
+    _thousandths_of_em,
+    lines,
+    pdf,
+)
 from rumor.privacy.statement.registry import registry_entry
 from rumor.privacy.statement.statement import Consent, Section, Statement, statement
 
@@ -166,6 +174,70 @@ def test_pages_are_filled_to_the_foot() -> None:
     while (lower := heights[-1] - 2 - body) >= 46 + 24:
         heights.append(lower)
     assert [height for height, _ in second] == pytest.approx(heights)
+
+
+def asked(*questions: dict[str, object]) -> Collection:
+    """Return a contract of some questions."""
+    usual = {"kind": "choice", "labels": ["x", "y"], "mechanism": "randomized-response"}
+    given = [{"id": f"q{i}", **usual, **one} for i, one in enumerate(questions)]
+    return Collection.resolve(
+        {"name": "N", "series": "n", "contact": "c@example.org", "questions": given}
+    )
+
+
+@pytest.mark.parametrize(("epsilon", "is_much"), [(4.0, False), (4.001, True)])
+def test_much_is_said_to_be_much(epsilon: float, is_much: bool) -> None:
+    collection = asked({"epsilon": epsilon})
+    told = statement(collection).to_text()
+    (declared,) = assessments(collection)
+    assert ("in all is much" in " ".join(told.split())) == is_much
+    assert ("in all is much" in to_markdown(declared)) == is_much
+
+
+def test_twelve_labels_are_all_shown() -> None:
+    for count, shown in ((12, "a10, a11"), (13, "a10, a11, and 1 more"), (1_012, "1,000 more")):
+        collection = asked({"epsilon": 1.0, "labels": [f"a{i}" for i in range(count)]})
+        assert f"{shown}; asked once)" in statement(collection).to_text()
+
+
+def test_lines_are_broken_where_they_may_be() -> None:
+    """At spaces, at wide letters, and in words of more than forty letters."""
+    words = "ab  cd 日本x " + "y" * 45
+    expected = ["ab", " ", " ", "cd", " ", "日", "本", "x", " ", "y" * 40, "y" * 5]
+    assert list(_pieces(words)) == expected
+    # Letters of 570, spaces of 340 thousandths.
+    assert list(_broken("aa bb cc dd", 2 * 570 + 340 + 2 * 570)) == ["aa bb", "cc dd"]
+    assert list(_broken("aa bb cc dd", 2 * 570 + 340 + 2 * 570 + 339)) == ["aa bb", "cc dd"]
+    assert list(_broken("aa bb", 2 * 570 + 340 + 2 * 570 - 1)) == ["aa", "bb"]
+    assert list(_broken(" aa", 10_000)) == ["aa"]
+    assert list(_broken("", 10_000)) == [""]
+    widths = {"日": 1000, "Ω": 1000, "i": 340, " ": 340, "W": 950, "%": 950, "A": 750, "a": 570}
+    assert {letter: _thousandths_of_em(letter) for letter in widths} == widths
+    # A fact's line is twelve points shorter than a paragraph's.
+    room = (595 - 2 * 46) / 8.6 * 1000
+    fits = int(room // 570)
+    wide = Statement("T", "L", (Section("H", ("a " * 200,), (("n", "a " * 200),)),))
+    by_indent: dict[float, list[str]] = {}
+    for line in lines(wide):
+        by_indent.setdefault(line.indent, []).append(line.text)
+    assert fits > len(by_indent[12.0][0]) / 2
+    assert list(_broken("n: " + "a " * 200, (595 - 92 - 12) / 8.6 * 1000)) == by_indent[12.0]
+    assert list(_broken("a " * 200, room)) == by_indent[0.0][3:]
+
+
+def test_a_page_takes_what_just_fits() -> None:
+    """A heading and the line after it stay together; the foot is 70 points above the end."""
+    body = 8.6 * 1.36
+    room = 842 - 46 - 70
+    for lead in range(40, 70):
+        text = [Line("x", 8.6, False, 0.0, 0.0, "en")] * lead
+        text += [Line("H", 11, True, 0.0, 9.0, "en"), Line("y", 8.6, False, 0.0, 2.0, "en")]
+        pages = list(_pages(iter(text)))
+        fits = lead * body + 9 + 11 * 1.36 + 2 + body <= room
+        assert (len(pages[0]) == len(text)) == fits
+        if not fits:
+            rest = ["x"] * max(0, lead - int(room / body))
+            assert [line.text for _, line in pages[-1]] == [*rest, "H", "y"]
 
 
 if __name__ == "__main__":  # python -m tests.privacy.test_documents writes the file anew: READ it
