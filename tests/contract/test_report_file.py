@@ -102,11 +102,48 @@ def test_row_groups_are_bounded_and_gather_small_batches(
     assert Counter(table["report"].to_pylist()) == Counter(r.tobytes() for r in reports)
 
 
-@pytest.mark.parametrize("width", [1, 2, 16, 125, 12_500])
-def test_a_row_group_is_about_64_megabytes(width: int) -> None:
-    rows = group_rows(width)
-    assert 1024 <= rows <= 1 << 22
-    assert rows * width <= 64 << 20
+@pytest.mark.parametrize(
+    ("width", "rows"),
+    [
+        (1, 3_195_660),
+        (16, 1_864_135),
+        (125, 462_819),
+        (12_500, 5_360),
+        (65_516, 1_024),
+        (10**6, 1_024),
+    ],
+)
+def test_a_row_group_is_about_64_megabytes(width: int, rows: int) -> None:
+    """With ids of 16 bytes and days of 4; never fewer rows than hide a person."""
+    assert group_rows(width) == rows
+    if rows > 1_024:
+        assert rows * (width + 20) <= 64 * 2**20 < (rows + 1) * (width + 20)
+
+
+def test_a_file_is_written_as_its_schema_says(tmp_path: Path) -> None:
+    """Noise is not compressed, and what repeats is; nothing can be missing."""
+    collection, path = home_pages(), tmp_path / "r.parquet"
+    question = collection.question("homepage")
+    strata = pa.schema([pa.field("country", pa.string())])
+    with write_reports(path, collection, question, strata=strata) as writer:
+        writer.write(made_reports(question, 50), DAY, {"country": pa.array(["DE"] * 50)})
+    assert (writer.reports, writer.batches) == (50, 1)
+    schema = pq.read_schema(path)
+    assert [(field.name, field.nullable) for field in schema] == [
+        ("id", False), ("report", False), ("day", False), ("country", True), ("contract", False),
+        ("question", False),
+    ]  # fmt: skip
+    group = pq.read_metadata(path).row_group(0)
+    columns = {c.path_in_schema: c for c in map(group.column, range(group.num_columns))}
+    told = {
+        name: (c.compression, "RLE_DICTIONARY" in c.encodings, c.is_stats_set)
+        for name, c in columns.items()
+    }
+    noise, known = ("UNCOMPRESSED", False, False), ("ZSTD", True, True)
+    assert told == {
+        "id": noise, "report": noise, "day": known, "country": known, "contract": known,
+        "question": known,
+    }  # fmt: skip
 
 
 def test_a_seed_repeats_the_file_and_nothing_else_does(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import gzip
 import io
 import json
@@ -20,9 +21,12 @@ import pytest
 import rumor
 from rumor.cli import main
 from rumor.cli.common import amount_done
-from rumor.contract import report_parts
+from rumor.contract import report_parts, table_reports
+from rumor.contract.collection import Collection
+from rumor.contract.person_rows import People
 from rumor.contract.report_file import find_files
 from rumor.core import table_files
+from rumor.core.answer_table import AnswerTable
 from rumor.core.files import held_alone
 
 ROWS, PART = 20_000, 3_000
@@ -346,3 +350,100 @@ def test_an_unknown_amount_is_a_rate() -> None:
     assert amount_done(1_000, 4_000, 2.0) == "1,000 of 4,000 (25%)"
     assert amount_done(1_000, None, 2.0) == "1,000 (500 per second)"
     assert amount_done(0, None, 0.0) == "0"
+
+
+RECORD: dict[str, Any] = {
+    "version": "rumor parts 1",
+    "run": "0" * 32,
+    "stage": "writing",
+    "day": DAY,
+    "inputs": {"--seed": "None"},
+    "parts": {"code": [[2, 3_100, ".part-a"], [1, 7, ".part-b"]]},
+}
+
+
+def test_a_record_is_read_as_it_is_written() -> None:
+    Path("r").mkdir()
+    file = Path("r/_run.json")
+    file.write_text(json.dumps(RECORD))
+    found = report_parts.PartsFolder._read(Path("r"))
+    assert (found.run, found.stage, found.day.isoformat()) == ("0" * 32, "writing", DAY)
+    assert found.inputs == {"--seed": "None"}
+    assert found.parts == {
+        "code": [report_parts.Part(2, 3_100, ".part-a"), report_parts.Part(1, 7, ".part-b")]
+    }
+    assert found.sentence() == (
+        "2 parts with 3,107 reports are in 'r'; the same command with --resume makes the others"
+    )
+    del found.parts["code"][0]
+    assert found.sentence().startswith("1 part with 7 reports are in 'r'")
+    found._save()
+    wanted = {**RECORD, "parts": {"code": RECORD["parts"]["code"][1:]}}
+    assert json.loads(file.read_text()) == wanted
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *({name: None} for name in RECORD),
+        {"version": "rumor parts 2"},
+        {"day": "yesterday"},
+        {"parts": []},
+        {"parts": {"code": [[1, 2]]}},
+        {"parts": {"code": [["many", 2, "a"]]}},
+        {"inputs": []},
+    ],
+    ids=str,
+)
+def test_a_record_that_is_damaged_is_refused(change: dict[str, Any]) -> None:
+    Path("r").mkdir()
+    said = {key: value for key, value in {**RECORD, **change}.items() if value is not None}
+    Path("r/_run.json").write_text(json.dumps(said))
+    with pytest.raises(rumor.InputError, match=r"_run\.json: the record of a folder of reports "):
+        report_parts.PartsFolder._read(Path("r"))
+
+
+@pytest.mark.parametrize(
+    ("is_over", "is_charged", "parts", "sentence"),
+    [
+        (False, False, 0, "no reports were written"),
+        (False, True, 0, "no reports were written, and nobody is charged in the ledger"),
+        (True, False, 0, "files that were there are as they were"),
+        (True, True, 0, "files that were there are as they were, and nobody is charged in the "
+         "ledger"),
+        (False, False, 1, "1 part with 9 reports are in 'r'; the same command with --resume makes "
+         "the others"),
+        (False, True, 1, "1 part with 9 reports are in 'r'; the same command with --resume makes "
+         "the others; until then people are charged the most that they can spend"),
+    ],
+)  # fmt: skip
+def test_who_stops_a_run_is_told_what_is_there(
+    is_over: bool, is_charged: bool, parts: int, sentence: str
+) -> None:
+    made = {"code": [report_parts.Part(1, 9, "a")] * parts}
+    folder = report_parts.PartsFolder(Path("r"), {}, datetime.date(2026, 3, 2), made)
+    for where in [folder] if parts else [folder, None]:
+        with (
+            pytest.raises(KeyboardInterrupt) as raised,
+            table_reports._saying_what_is_there(is_over, is_charged, where),
+        ):
+            raise KeyboardInterrupt
+        assert str(raised.value) == sentence
+
+
+def test_how_many_reports_there_will_be_is_told_before() -> None:
+    """Of 20,000 rows of as many people: by questions, by the design, and by what people may."""
+    for contract, asked, reports in (("c.toml", 1, ROWS), ("asked.toml", 2, ROWS)):
+        collection = Collection.load(contract)
+        table = AnswerTable.of({"user": [f"u{i // 4}" for i in range(ROWS)]})
+        questions = collection.questions
+        assert len(questions) == asked
+        expected = table_reports._expected_reports
+        assert expected(collection, questions, table, None) == reports
+        for cap, wanted in ((1, ROWS // 4), (3, ROWS * 3 // 4), (9, ROWS)):
+            people = People.of(table, rumor.PersonRule("user", cap=cap))
+            assert expected(collection, questions, table, people) == wanted
+    both = Collection.from_toml(ASKED.replace("ask = {questions = 1}\n", ""))
+    assert expected(both, both.questions, table, None) == 2 * ROWS
+    assert expected(both, both.questions[:1], table, None) == ROWS

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import rumor
+from rumor.contract.collection import Collection
 from rumor.core.exact import WORD
 from rumor.core.randomness import Draws, Seeded
 from rumor.core.reports import Reports
@@ -22,6 +23,7 @@ from rumor.mechanisms import BasicRappor, Mechanism
 from rumor.mechanisms.poisoning import bound_poisoning
 from rumor.mechanisms.rappor.two_stage import TwoStageNoise
 from rumor.privacy.attack import DEVICES, _log_likelihood_ratio, attack
+from rumor.privacy.audit import certificate
 from rumor.privacy.audit import findings as audit
 from rumor.privacy.audit import over_time as audit_time
 from rumor.privacy.audit.certificate import certify
@@ -482,3 +484,59 @@ def test_crafted_reports_support_their_targets() -> None:
     honest = subsets.forward(subsets.privatize(np.resize(targets, 300), random=Seeded(1)), want)
     # The best of 64 tries: all three targets fall into a set of 5 with chance 0.02 or more.
     assert supported.mean() > honest.mean() + 1
+
+
+@pytest.mark.parametrize(
+    ("reports", "samples", "times", "people"),
+    [(1, 10**6, None, None), (2, 10**6, 2, 4_000), (5, 500_000, 5, 2_000), (6, 50_000, 5, 200),
+     (365, 10, 5, 200)],
+)  # fmt: skip
+def test_a_certificate_asks_for_as_many_devices_as_samples_allow(
+    reports: int, samples: int, times: int | None, people: int | None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """A two hundred and fiftieth of the samples, 200 to 4,000; at most five reports of each."""
+    asked: list[tuple[str, object]] = []
+
+    def exact(mechanism: Mechanism) -> Finding:
+        asked.append(("exact", mechanism.labels))
+        return Finding("exact", True, 1.0, 1.0, "")
+
+    def sampled(mechanism: Mechanism, **given: object) -> Finding:
+        sampler = given.pop("sampler")
+        asked.append(("samples", (mechanism.labels, sampler is None, given)))
+        return Finding("black box", True, 1.0, 0.5, "")
+
+    def over_time(mechanism: Mechanism, times: int, **given: object) -> Finding:
+        asked.append(("over time", (mechanism.labels, times, given)))
+        return Finding("over", True, 1.0, 0.5, "")
+
+    for name, stand in (
+        ("audit_exact", exact), ("audit_samples", sampled), ("audit_over_time", over_time)
+    ):  # fmt: skip
+        monkeypatch.setattr(certificate, name, stand)
+    question = {"id": "q", "kind": "choice", "labels": ["x", "y"], "reports_per_person": reports,
+                "mechanism": {"name": "basic-rappor", "f": 0.5, "p": 0.5, "q": 0.75}}  # fmt: skip
+    head = {"name": "n", "series": "s", "contact": "c"}
+    collection = Collection.resolve({**head, "questions": [question]})
+
+    def told(done: int, of: int) -> None:
+        raise AssertionError
+
+    found = certify(collection, samples=samples, seed=3, on_progress=told)
+    rest: dict[str, object] = {"random": Seeded(3), "on_progress": told}
+    wanted: list[tuple[str, object]] = [
+        ("exact", None),
+        ("samples", (None, True, {"samples": samples, **rest})),
+    ]
+    if times is not None:
+        wanted.append(("over time", (None, times, {"people": people, **rest})))
+    assert repr(asked) == repr(wanted)
+    assert (found.samples, found.seed, len(found.findings)) == (samples, 3, len(wanted))
+    # A program knows values by their labels, and keeps no permanent answers.
+    asked.clear()
+    certify(collection, samples=samples, command=["true"])
+    rest = {"random": None, "on_progress": None}
+    assert repr(asked) == repr(
+        [("exact", None), ("samples", (("x", "y"), False, {"samples": samples, **rest}))]
+    )
