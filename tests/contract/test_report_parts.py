@@ -447,3 +447,22 @@ def test_how_many_reports_there_will_be_is_told_before() -> None:
     both = Collection.from_toml(ASKED.replace("ask = {questions = 1}\n", ""))
     assert expected(both, both.questions, table, None) == 2 * ROWS
     assert expected(both, both.questions[:1], table, None) == ROWS
+
+
+def test_parts_that_wait_are_put_in_their_place_and_the_rest_is_removed() -> None:
+    """As a run leaves them that is killed between the record and the new name."""
+    stopped(10_000, "c.toml", "t.csv", "r/", day=DAY)
+    parts = json.loads(Path("r/_run.json").read_text())["parts"]["code"]
+    assert len(parts) > 1
+    made = bytes_of("r")
+    for number, (*_, name) in enumerate(parts[1:], 1):
+        Path(f"r/part-{number:05}.parquet").rename(Path("r", name))
+    for name in (".part-of-nobody", "._half"):
+        Path("r", name).write_text("x")
+    rumor.privatize("c.toml", "t.csv", "r/", day=DAY, resume=True)
+    assert codes("r") == list(range(ROWS))
+    assert made.items() <= bytes_of("r").items()
+    assert {file.name for file in Path("r").iterdir() if file.name[0] in "._"} == {
+        "_run.json",
+        "_run.lock",
+    }

@@ -211,7 +211,17 @@ def test_lines_are_broken_where_they_may_be() -> None:
     assert list(_broken("aa bb", 2 * 570 + 340 + 2 * 570 - 1)) == ["aa", "bb"]
     assert list(_broken(" aa", 10_000)) == ["aa"]
     assert list(_broken("", 10_000)) == [""]
-    widths = {"日": 1000, "Ω": 1000, "i": 340, " ": 340, "W": 950, "%": 950, "A": 750, "a": 570}
+    widths = {
+        "日": 1000,
+        "Ω": 1000,
+        "i": 340,
+        " ": 340,
+        "W": 950,
+        "%": 950,
+        "A": 750,
+        "a": 570,
+        "_": 570,
+    }
     assert {letter: _thousandths_of_em(letter) for letter in widths} == widths
     # A fact's line is twelve points shorter than a paragraph's.
     room = (595 - 2 * 46) / 8.6 * 1000

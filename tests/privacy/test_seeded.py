@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import rumor
-from rumor.mechanisms import FrequencyOracle, Mechanism
+from rumor.mechanisms import REGISTRY, FrequencyOracle, Mechanism
 from rumor.privacy.attack import attack
-from rumor.privacy.audit import findings
+from rumor.privacy.audit import findings, over_time
 from rumor.privacy.audit.over_time import audit_over_time
 from rumor.privacy.integrity import bit_counts, co_support, craft
 
@@ -163,3 +163,59 @@ def test_an_audit_over_time_finds_the_same_loss() -> None:
         "-1.02"
     )
     assert told == [(done, 300) for done in (0, 64, 128, 150, 214, 278)]
+
+
+def test_a_pilot_chooses_the_values_of_an_audit() -> None:
+    """Of three values two are sampled alike here, so the first pair tells nothing."""
+    mechanism = next(kind for kind in REGISTRY if kind.name == "block").examples()[0]
+    pairs = mechanism.audit.pairs_to_compare()
+    one, other, last = (), (0,), (0, 1)
+    assert pairs == [(one, other), (one, last), (other, last)]
+    asked: list[tuple[object, int]] = []
+
+    def sampler(value: object, count: int) -> np.ndarray:
+        asked.append((value, count))
+        shown = mechanism.audit.repeat(last if value == last else one, count)
+        return mechanism.privatize(shown, random=rumor.Seeded(1))
+
+    assert findings._far_apart(mechanism, sampler) == (one, last)
+    assert asked == [(value, 16_384) for value in (one, other, last)]
+
+
+def test_transcripts_are_chosen_on_one_half_and_judged_on_the_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Cuts are the quantiles and the twenty scores at either end of the even half of both."""
+    generator = np.random.default_rng(5)
+    one, other = generator.normal(0.3, 1, 150), generator.normal(0, 1, 150)
+    lanes = [generator.integers(0, 4, (150, 3)) for _ in range(2)]
+    asked: list[tuple[list[bool], list[bool]]] = []
+
+    def recorded(first: np.ndarray, second: np.ndarray) -> float:
+        asked.append((first.tolist(), second.tolist()))
+        return findings.lower_bound(first, second)
+
+    monkeypatch.setattr(over_time, "lower_bound", recorded)
+    found, _ = over_time._best_bound([one, other], lanes, 3)
+    even = sorted([*one[::2], *other[::2]])
+    assert len(even) == 150
+    ranks = np.linspace(0, 149, 41)
+    low = np.floor(ranks).astype(int)
+    scores = np.array([*even, even[-1]])
+    quantiles = scores[low] + (ranks - low) * (scores[low + 1] - scores[low])
+    cuts = sorted({*even[:20], *even[-20:], *quantiles.tolist()})
+    tried = [(one[::2] >= cut, other[::2] >= cut) for cut in cuts]
+    bits = [
+        tuple(lane[::2, bit] == count for lane in lanes) for bit in range(3) for count in (0, 3)
+    ]
+    best = max(tried, key=lambda pair: findings.lower_bound(*pair))
+    told = [(first.tolist(), second.tolist()) for first, second in (*tried, best, *bits)]
+    assert asked[:-1] == told
+    odd = [(one[1::2] >= cut, other[1::2] >= cut) for cut in cuts]
+    odd += [
+        tuple(lane[1::2, bit] == count for lane in lanes) for bit in range(3) for count in (0, 3)
+    ]
+    bounds = [findings.lower_bound(*pair) for pair in (*tried, *bits)]
+    judged = odd[int(np.argmax(bounds))]
+    assert asked[-1] == tuple(half.tolist() for half in judged)
+    assert found == findings.lower_bound(*judged)

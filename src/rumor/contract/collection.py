@@ -81,7 +81,6 @@ _QUESTION_DEFAULTS: Mapping[str, object] = {"memo": MEMOS[0], "period_days": Non
 # Functions that turn members into plain data, for those that are objects.
 _TO_PLAIN: Mapping[str, Callable[[Any], Json]] = {
     "ask": SamplingDesign.contract,
-    "linked": list,
     "issuer": Issuer.contract,
     "relay": Relay.contract,
     "groups": Groups.contract,

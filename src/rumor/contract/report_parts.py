@@ -63,7 +63,7 @@ class PartsFolder:
     """A folder of parts, and the record of the run that writes them."""
 
     path: Path
-    inputs: dict[str, str] = field(repr=False)
+    inputs: dict[str, str]
     """What the reports are made of and how, by what a message calls it."""
     day: datetime.date
     """The day on which the run began."""

@@ -22,7 +22,7 @@ from rumor.privacy.shuffle.account import certified_epsilon, shuffle_account
 from rumor.privacy.shuffle.crowd import _factor, _round_up_decimal, crowd_delta
 from rumor.privacy.shuffle.curve import PrivacyCurve
 from rumor.privacy.shuffle.gains import Gains
-from rumor.privacy.shuffle.lattice import Lattice, Tilt, chosen_step
+from rumor.privacy.shuffle.lattice import Lattice, Tilt, _parts, chosen_step
 from rumor.privacy.shuffle.losses import LossDistribution
 from tests.relay.tools import relayed
 
@@ -281,3 +281,16 @@ def test_one_person_and_hopeless_gains_are_a_report_alone() -> None:
     assert Fraction(crowd_delta(blanket, 1, factor)) >= alone
     assert crowd_delta(blanket, 2, factor) < float(alone)
     assert crowd_delta(blanket, 2, Fraction(3)) == 0
+
+
+def test_a_value_is_divided_into_some_sixty_four_numbers_of_steps() -> None:
+    """From those that make a step no larger than wanted to those that make it half of that."""
+    for least, parts in (
+        (0.5, range(1, 2)),
+        (1.0, range(1, 2)),
+        (2.5, range(3, 6)),
+        (64.0, range(64, 128)),
+        (64.5, range(65, 130, 2)),
+        (1_000.0, range(1_000, 2_000, 16)),
+    ):
+        assert _parts(least) == parts
