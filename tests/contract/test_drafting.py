@@ -11,9 +11,14 @@ from typing import Any
 import pytest
 
 from rumor.cli import main
+from rumor.contract import table_columns
 from rumor.contract.collection import Collection
 from rumor.contract.drafting import Draft, TableDraft, draft_questions, expected_errors
+from rumor.contract.table_columns import NO_ANSWER, TableColumn
+from rumor.core import table_files
+from rumor.core.answer_table import AnswerTable
 from rumor.core.errors import InputError
+from rumor.core.value_labels import ColumnLabels
 from rumor.kinds import KINDS
 
 
@@ -284,3 +289,134 @@ def test_init_without_anybody_at_the_terminal_is_one_sentence(
     assert "reads a table (--from TABLE); got the end of the input" in said
     assert "bug" not in said
     assert not list(tmp_path.iterdir())
+
+
+# --- One step from every edge ------------------------------------------------------------------
+
+
+def column(*cells: object, name: str = "asked", blanks: int = 0) -> TableColumn:
+    return TableColumn(name, tuple(map(str, cells)), blanks)
+
+
+EDGES: dict[str, tuple[TableColumn, str | None]] = {
+    "three words to a cell": (column(*(f"a b {w}" for w in words(51))), None),
+    "a word more": (column(*(f"a b {w}" for w in words(50)), "a b c d"), "is free text"),
+    "few long texts": (column(*(f"a b c d {w}" for w in words(50))), None),
+    "a small number of seconds": (column(10**8, 10**8 + 9, name="seen-time"), None),
+    "seconds": (column(10**8 + 1, 10**8 + 9, name="seen-time"), "is a time"),
+    "half of them addresses": (column("a@b", "c"), None),
+    "most of them addresses": (column("a@b", "a@b", "c"), "holds addresses"),
+    "twenty in a row": (column(*range(7, 27)), "numbers the rows"),
+    "nineteen in a row": (column(*range(7, 26)), None),
+    "one left out": (column(*range(7, 26), 27), None),
+    "codes but one": (column(*hexes(19), hexes(1)[0]), None),
+    "codes": (column(*hexes(20)), "has another code in every row"),
+    "a weight that is none": (column("a", name="weight"), None),
+    "a weight": (column("1,5".replace(",", "."), name="weight"), "is a weight of the rows"),
+}
+
+
+@pytest.mark.parametrize("name", EDGES)
+def test_a_column_is_left_out_beyond_an_edge(name: str) -> None:
+    one, start = EDGES[name]
+    reason = one.reason_to_skip()
+    assert (reason is None) == (start is None)
+    assert start is None or str(reason).startswith(start)
+
+
+KINDS_OF: dict[str, tuple[TableColumn, dict[str, object]]] = {
+    "twenty numbers in 400 rows": (
+        column(*(100 * n for n in range(20) for _ in range(20))),
+        {"kind": "ordered", "labels": [str(100 * n) for n in range(20)]},
+    ),
+    "twenty numbers in 399 rows": (
+        column(*[100 * n for n in range(20) for _ in range(20)][1:]),
+        {"kind": "number", "low": 0, "high": 2_000, "outside": "clip"},
+    ),
+    "21 numbers in 420 rows": (
+        column(*(100 * n for n in range(21) for _ in range(20))),
+        {"kind": "number", "low": 0, "high": 2_000, "outside": "clip"},
+    ),
+    "two options": (column("b|a", "a"), {"kind": "set", "labels": ["a", "b"]}),
+    "one option and a mark": (column("a|", "a"), {"kind": "choice", "labels": ["a", "a|"]}),
+    "fifty options": (column("|".join(words(50))), {"kind": "set", "labels": words(50)}),
+    "51 options": (
+        column("|".join(words(51))),
+        {"kind": "choice", "labels": ["|".join(words(51)), "other"]},
+    ),
+    "one text and blanks": (
+        column("a", blanks=1),
+        {"kind": "choice", "labels": ["a", NO_ANSWER]},
+    ),
+    "a label for no answer": (
+        column("a", "No Answer", blanks=1),
+        {"kind": "choice", "labels": ["No Answer", "a"]},
+    ),
+    "below 0": (
+        column(-12.5, -3, 4.25),
+        {"kind": "number", "low": -20, "high": 10, "outside": "clip"},
+    ),
+    "a small range far away": (
+        column(1000.5, 1000.75, 1000.625),
+        {"kind": "number", "low": 1000.5, "high": 1000.8, "outside": "clip"},
+    ),
+    "a scale below 0": (
+        column(-1, 0, 1),
+        {"kind": "ordered", "labels": ["-1", "0", "1"]},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", KINDS_OF)
+def test_a_column_has_the_kind_of_its_side_of_an_edge(name: str) -> None:
+    one, kind = KINDS_OF[name]
+    assert one.guess_kind() == kind
+
+
+def test_labels_of_the_file_come_before_what_cells_look_like() -> None:
+    for count, is_ordered, blanks, kind in (
+        (3, False, 0, "choice"), (3, True, 0, "ordered"), (3, True, 2, "choice"),
+        (50, False, 0, "choice"), (51, False, 0, "choice"), (0, True, 0, "choice"),
+    ):  # fmt: skip
+        known = ColumnLabels(values=tuple(words(count)), is_ordered=is_ordered)
+        found = TableColumn("c", ("w00", "w01"), blanks, known).guess_kind()
+        assert found["kind"] == kind
+        shown = words(count) if 0 < count <= 50 else ["w00", "w01"]
+        assert found["labels"] == [*shown, *([NO_ANSWER] if blanks else [])]
+    assert TableColumn("c", ("a",), 0, ColumnLabels(text="Why?")).text == "Why?"
+    assert column("a").text == "asked"
+
+
+def test_groups_are_two_to_twenty_with_enough_people() -> None:
+    def group(counts: Mapping[str, int], blanks: int = 0, users: int = 1_000) -> object:
+        cells = [value for value, count in counts.items() for _ in range(count)]
+        found = column(*cells, name="App-Version", blanks=blanks).as_group(users)
+        return None if found is None else (found.name, found.values, found.smallest, found.share)
+
+    assert group({"a": 10}) is None
+    assert group({"a": 9, "b": 1}) == ("app_version", ("a", "b", "other"), "b", 0.1)
+    # A hundred of a thousand, of rows without a group too.
+    assert group({"a": 9, "b": 1}, users=999) == ("app_version", ("a", "other"), "a", 0.9)
+    assert group({"a": 9, "b": 1}, blanks=10) == ("app_version", ("a", "other"), "a", 0.45)
+    assert group({"a": 1, "b": 1}, blanks=20) is None
+    assert group({"a": 5, "other": 5}) == ("app_version", ("a", "other"), "a", 0.5)
+    for count, is_group in ((20, True), (21, False)):
+        found = group(dict.fromkeys(words(count), 1), users=100 * count)
+        assert (found is not None) == is_group
+    assert column("a", "b", name="page").as_group(1_000) is None
+
+
+def test_the_first_rows_of_a_long_table_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table_files, "_BATCH_ROWS", 4)
+    table = AnswerTable.of({"c": ["a", None, " b ", "", "c", "d", "e", "f"]})
+    assert table_columns._text(float("nan")) == table_columns._text(None) == ""
+    assert table_columns._text(["x", None, " y"]) == "x|y"
+    for most, cells_read, blanks in ((8, "abcdef", 2), (7, "abcde", 2), (4, "ab", 2), (3, "ab", 1)):
+        monkeypatch.setattr(table_columns, "_READ_ROWS", most)
+        found = table_columns.read_column(table, "c")
+        assert (found.cells, found.blanks) == (tuple(cells_read), blanks)
+    monkeypatch.setattr(table_columns, "_READ_ROWS", 100)
+    numbers = AnswerTable.of({"c": ["1,5", "2", "", "-3,25"]})
+    assert table_columns.read_column(numbers, "c").cells == ("1.5", "2", "-3.25")
+    mixed = AnswerTable.of({"c": ["1,5", "2.0"]})
+    assert table_columns.read_column(mixed, "c").cells == ("1,5", "2.0")

@@ -219,3 +219,64 @@ def test_transcripts_are_chosen_on_one_half_and_judged_on_the_other(
     judged = odd[int(np.argmax(bounds))]
     assert asked[-1] == tuple(half.tolist() for half in judged)
     assert found == findings.lower_bound(*judged)
+
+
+def test_an_event_is_chosen_on_one_half_and_judged_on_the_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    generator = np.random.default_rng(6)
+    one, other = (generator.integers(0, 256, (400, 2), dtype=np.uint8) for _ in range(2))
+    one[::2, 0] |= 1  # told apart by the first bit of the even half alone
+    seen: list[tuple[object, ...]] = []
+    known = findings.Event("known", lambda reports: reports[:, 1] >= 128)
+    bit = findings.Event("bit", lambda reports: reports[:, 0] & 1 == 1)
+
+    def of_model(*given: object) -> list[findings.Event]:
+        seen.append(given)
+        return [known]
+
+    def of_bytes(*given: object) -> list[findings.Event]:
+        seen.append(given)
+        return [bit]
+
+    monkeypatch.setattr(findings, "_model_events", of_model)
+    monkeypatch.setattr(findings, "_byte_events", of_bytes)
+    mechanism = rumor.RandomizedResponse(domain=2, epsilon=1.0)
+    bound, name = findings.distinguish(mechanism, one, other, 0, 1)
+    (named, *values, left, right), (first, second) = seen
+    assert (named, values) == (mechanism, [0, 1])
+    for half, whole in ((left, one), (right, other), (first, one), (second, other)):
+        assert np.array_equal(half, whole[::2])  # type: ignore[arg-type]
+    assert name == "bit"
+    assert bound == findings.lower_bound(one[1::2, 0] & 1 == 1, other[1::2, 0] & 1 == 1)
+
+
+def test_events_of_bits_are_those_that_differ_most() -> None:
+    """Sixteen bits in each direction that are 1, and sixteen that are 0, the furthest first."""
+    generator = np.random.default_rng(8)
+    chances = generator.random((2, 40))
+    one, other = (
+        np.packbits(generator.random((500, 40)) < row, axis=1, bitorder="little") for row in chances
+    )
+    ours, theirs = (
+        np.unpackbits(reports, axis=1, bitorder="little").mean(axis=0) for reports in (one, other)
+    )
+    events = findings._byte_events(one, other)
+    wanted = [
+        (bit, want)
+        for gain in (ours - theirs, theirs - ours)
+        for want in (1, 0)
+        for bit in np.argsort(-gain if want else gain)[:16].tolist()
+    ]
+    assert [event.name for event in events] == [
+        f"bit {bit} of the report is {want}" for bit, want in wanted
+    ]
+    for event, (bit, want) in zip(events, wanted, strict=True):
+        assert (event.falls(one) == (one[:, bit // 8] >> bit % 8 & 1 == want)).all()
+    assert len(findings._byte_events(one, other, most=8)) == 8
+    # Of very many reports the first 2^15 are counted.
+    many = np.zeros((1 << 16, 1), dtype=np.uint8)
+    many[1 << 15 :] = 1
+    assert findings._bit_means(many).tolist() == [0.0] * 8
+    many[(1 << 15) - 1] = 1
+    assert findings._bit_means(many)[0] == 2.0**-15
