@@ -23,6 +23,8 @@ from rich.table import Table
 
 import rumor
 from rumor.estimators.frequency.linear import clip_and_rescale, project
+from rumor.estimators.frequency.posterior import CountTable
+from rumor.estimators.frequency.priors import Grid, make_grid
 from rumor.mechanisms import FrequencyOracle
 from rumor.mechanisms.summary import Summary
 from rumor.papers.frequency import ORACLES, draw, published_tables, truth
@@ -104,6 +106,8 @@ def measure(
                 frequency = project(unbiased)
             elif method == "clip":
                 frequency = clip_and_rescale(unbiased)
+            elif method == "known":
+                frequency = known_shares(oracle, summary, law)
             else:
                 given = summary if data is None else data
                 frequency = rumor.estimate(oracle, given, method=method).frequency
@@ -112,6 +116,21 @@ def measure(
         {method: float(np.mean(e)) for method, e in errors.items()},
         {method: float(np.std(e) / np.sqrt(len(e))) for method, e in errors.items()},
     )
+
+
+def known_shares(oracle: FrequencyOracle, summary: Summary, law: Vector) -> Vector:
+    """Return posterior means from the counts if all shares are known, and not whose each is.
+
+    As far as counts are independent, no estimate that treats values alike has a smaller
+    expected error from counts alone.
+    """
+    items = oracle.item_channel(summary.tally, summary.reports)
+    grid = Grid(np.union1d(make_grid(items, items.unbiased).points, law), law.size)
+    prior = np.bincount(np.searchsorted(grid.points, law), minlength=grid.points.size) / law.size
+    table = CountTable(items, grid)
+    with np.errstate(divide="ignore"):
+        logarithms = np.maximum(np.log(prior), -700.0)
+    return np.asarray(table.condition(logarithms[:, None]).means[table.where, 0])
 
 
 def published() -> dict[tuple[str, float, int], float]:

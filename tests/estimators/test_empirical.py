@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -342,6 +344,57 @@ def test_the_second_pass_gains_on_concentrated_data() -> None:
     assert refined < 0.95 * auto
 
 
+@pytest.mark.parametrize(
+    ("variant", "epsilon", "most"), [("symmetric", 4.0, 0.85), ("optimized", 2.0, 0.95)]
+)
+def test_the_second_pass_gains_on_unary_reports(
+    variant: Literal["symmetric", "optimized"], epsilon: float, most: float
+) -> None:
+    """Rare values are told apart from bits that are set at random."""
+    oracle = UnaryEncoding(domain=400, epsilon=epsilon, variant=variant)
+    law = np.maximum(13.0 - np.arange(400), 0.0) / 91
+    auto, refined = errors(oracle, law, 3000, 5, "auto", "refined")
+    assert refined < most * auto
+
+
+@pytest.mark.parametrize(
+    "oracle",
+    [
+        UnaryEncoding(domain=30, epsilon=3.0, variant="symmetric"),
+        UnaryEncoding(domain=30, p=0.6, q=0.1),
+        SubsetSelection(domain=30, epsilon=2.0),
+    ],
+    ids=("symmetric", "of one's own", "subset"),
+)
+def test_the_second_pass_weighs_reports_as_defined(oracle: FrequencyOracle) -> None:
+    """The step of approximate message passing in dense matrices, for any two parts of reports."""
+    people = 1000
+    reports = draw(oracle, geometric(30), people, 3)
+    summary = Summary.empty(oracle).update(reports)
+    items = oracle.item_channel(summary.tally, people)
+    first = shrink(items)
+    h, variance = first.frequency, first.variance
+    supported = np.array([oracle.forward(reports, one) for one in np.eye(30)]).T
+    part = supported.mean(axis=1, keepdims=True)
+    centred, c = supported - part, oracle.odds - 1
+    average = (1 + c * part)[:, 0]
+    onsager = (centred**2 @ variance) * c / average
+    weight = c / np.maximum(average + c * (centred @ h - onsager), 0.05 * average)
+    precision = (centred**2).T @ weight**2
+    support = items.miss + items.gain * h
+    plain = people * items.gain**2 / (support * (1 - items.dispersion * support))
+    ratio = precision / plain
+    ratio = (items.counts * ratio + 100 * np.median(ratio)) / (items.counts + 100)
+    seen = items.miss + items.gain * (h + centred.T @ weight / (ratio * plain))
+    trials = people * np.clip(ratio, 0.5, 20)
+    counts = trials * np.clip(seen, 0, 1)
+    expected = shrink(ItemCounts(counts, trials, items.hit, items.miss, items.dispersion))
+    for data in (reports, np.concatenate([reports[300:], reports[:300]])):
+        found = rumor.estimate(oracle, data, method="refined")
+        np.testing.assert_allclose(found.frequency, expected.frequency, atol=1e-9)
+    assert np.abs(expected.frequency - h).max() > 1e-3
+
+
 @pytest.mark.parametrize("share", [0.9, 0.999, 1.0])
 def test_one_value_that_holds_nearly_everything(share: float) -> None:
     oracle = SubsetSelection(domain=1000, epsilon=4.0)
@@ -397,11 +450,14 @@ def test_the_second_pass_has_its_limits() -> None:
     with pytest.raises(InputError, match='"refined" needs the reports; got a summary of them'):
         rumor.estimate(oracle, Summary.empty(oracle).update(reports), method="refined")
     sure = SubsetSelection(domain=50, epsilon=5.0)
-    with pytest.raises(InputError, match="up to epsilon 4; got 'subset-selection' with epsilon 5"):
+    with pytest.raises(InputError, match="got 'subset-selection' with epsilon 5"):
         rumor.estimate(sure, draw(sure, zipf(50), 50, 1), method="refined")
-    unary = UnaryEncoding(domain=50, epsilon=2.0)
-    with pytest.raises(InputError, match="up to epsilon 4; got 'unary' with epsilon 2"):
-        rumor.estimate(unary, draw(unary, zipf(50), 50, 1), method="refined")
+    quiet = UnaryEncoding(domain=50, p=0.5, q=0.0999)
+    with pytest.raises(InputError, match=r"with q of at least 0\.1; got 'unary' with q 0\.0999"):
+        rumor.estimate(quiet, draw(quiet, zipf(50), 50, 1), method="refined")
+    hashed = rumor.LocalHashing(domain=50, epsilon=2.0)
+    with pytest.raises(InputError, match="got 'local-hashing' with epsilon 2"):
+        rumor.estimate(hashed, draw(hashed, zipf(50), 50, 1), method="refined")
     with pytest.raises(InputError, match="got a channel matrix"):
         rumor.estimate(np.eye(3), [1, 2, 3], method="refined")
 

@@ -133,11 +133,11 @@ def estimate(mechanism: object, data: object, *, method: str = "auto", **options
     or a function from an output to its column, with counts by output.
 
     Methods for frequencies: "auto" (empirical Bayes on the counts; the default), "refined"
-    (a second pass over the reports, which seldom gains anything), "bayes" (largest likelihood,
-    certified), "em" (the iterative Bayesian update), "inversion" (unbiased), "clip" (negatives
-    to zero, rescaled), "projection" (nearest point of the simplex), "norm-sub" (the same, by its
-    published iteration). Their options are in rumor.kinds.channel_matrix. "bayes", "em" and
-    "refined" need the reports, or a summary that counts whole reports.
+    (a second pass over the reports, for unary encoding and subset selection), "bayes" (largest
+    likelihood, certified), "em" (the iterative Bayesian update), "inversion" (unbiased), "clip"
+    (negatives to zero, rescaled), "projection" (nearest point of the simplex), "norm-sub" (the
+    same, by its published iteration). Their options are in rumor.kinds.channel_matrix. "bayes",
+    "em" and "refined" need the reports, or a summary that counts whole reports.
 
     Other kinds have methods of their own, which the file `estimate` in the folder of each lists.
     Words of RAPPOR are decoded against `candidates`.
