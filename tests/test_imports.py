@@ -55,6 +55,28 @@ def test_a_client_that_sends_one_report_stays_light(program: str) -> None:
     assert loaded_after(f"import rumor\n{program}") == set()
 
 
+# pandas is not among them: pyarrow loads it wherever it is installed.
+COMMANDS = {
+    "help": (["plan", "--help"], set()),
+    "show": (["show", "browser.toml"], set()),
+    "show in JSON": (["show", "survey.toml", "--json"], set()),
+    "plan": (["plan", "--domain", "20", "--users", "1e4", "--epsilon", "1"], {"scipy"}),
+    "simulate": (["simulate", "browser.toml", "homepages.csv", "-n", "50000"], {"pyarrow"}),
+    "account": (["account", "browser.toml"], set()),
+    "statement": (["statement", "browser.toml"], set()),
+}
+
+
+@pytest.mark.parametrize(("arguments", "needed"), COMMANDS.values(), ids=COMMANDS.keys())
+def test_a_command_loads_what_it_uses(arguments: list[str], needed: set[str]) -> None:
+    paths = [str(EXAMPLES / one) if one.endswith((".toml", ".csv")) else one for one in arguments]
+    loaded = loaded_after(
+        "import contextlib, io\nfrom rumor.cli import main\n"
+        f"with contextlib.redirect_stdout(io.StringIO()):\n    assert main({paths!r}) in (None, 0)"
+    )
+    assert loaded - {"rich", "typer", "pandas"} == needed
+
+
 # --- An install without the heavy packages ---------------------------------------------------
 
 SMALL = """
