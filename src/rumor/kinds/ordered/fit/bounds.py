@@ -214,12 +214,20 @@ def unbiased_weights(band: Band, wanted: Vector, outputs: Vector) -> Vector:
     padded = rows * band.window
     steps = np.zeros((padded, columns))
     steps[band.window : band.outcomes] = np.diff(wanted, axis=0) / band.gain
-    weights = np.cumsum(steps.reshape(rows, band.window, columns), axis=0)
+    weights = steps.reshape(rows, band.window, columns)
+    for row in range(1, rows):  # a cumulative sum, which numpy takes a column at a time
+        weights[row] += weights[row - 1]
     chances = np.pad(outputs, (0, padded - band.outcomes)).reshape(rows, band.window)
     middle = np.einsum("rc,rck->ck", chances, weights) / chances.sum(axis=0)[:, None]
     found = (weights - middle).reshape(padded, columns)[: band.outcomes]
     # M'1 = 1: one constant is left, which one position determines.
-    return np.asarray(found + (wanted[0] - band.adjoint(found)[0]))
+    first = band.outside * _sum_in_order(found) + band.gain * _sum_in_order(found[: band.window])
+    return np.asarray(found + (wanted[0] - first))
+
+
+def _sum_in_order(rows: Vector) -> Vector:
+    """Return the sum of `rows`, one after the other, as numpy takes a single column in pairs."""
+    return np.asarray(rows.sum(axis=0) if rows.shape[1] > 1 else rows.cumsum(axis=0)[-1])
 
 
 def _parts(columns: int) -> list[slice]:
