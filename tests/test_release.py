@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import shutil
@@ -144,6 +145,13 @@ def test_the_forge_publishes_by_its_own_identity_and_only_what_was_checked() -> 
     assert "environment: release" in release
     assert release.index("make release-check") < release.index("make wheel")
     assert not re.search(r"password:|secrets\.|https?://", release)
+    # All is attested, the page with its hash too; to the index go packages alone.
+    only = "mkdir packages && mv dist/*.whl dist/*.tar.gz packages/"
+    steps = [
+        release.index(each) for each in ("subject-path: dist/*", only, "gh-action-pypi-publish")
+    ]
+    assert steps == sorted(steps)
+    assert "packages-dir: packages/" in release
 
 
 def test_the_source_archive_has_what_a_wheel_is_built_from() -> None:
@@ -151,6 +159,32 @@ def test_the_source_archive_has_what_a_wheel_is_built_from() -> None:
     included = project["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
     assert {"hatch_build.py", "deploy", "src", "README.md", "LICENSE"} <= set(included)
     assert all((ROOT / name).exists() for name in included)
+
+
+def test_the_answer_page_of_a_wheel_is_that_of_the_tree(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its SHA-256 is said and written; a wheel whose page differs in one word is no release."""
+    monkeypatch.setattr(release_check, "OUT", tmp_path / "out")
+    files = {
+        path.relative_to(ROOT / "src").as_posix(): path.read_bytes()
+        for path in sorted(SOURCES.rglob("*"))
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    page = "rumor/collector/web/answer.js"
+    changed = {**files, page: files[page].replace(b"loading", b"waiting", 1)}
+    for name, content in (("same", files), ("other", changed)):
+        (tmp_path / name / "one" / "dist").mkdir(parents=True)
+        with zipfile.ZipFile(tmp_path / name / "one" / "dist" / "rumor-1.whl", "w") as wheel:
+            for path, body in content.items():
+                wheel.writestr(path, body)
+    said = release_check.answer_page(tmp_path / "same")
+    digest = hashlib.sha256((tmp_path / "out" / "rumor-answer.html").read_bytes()).hexdigest()
+    assert said.endswith(f"SHA-256 {digest}")
+    line = (tmp_path / "out" / "rumor-answer.html.sha256").read_text("utf-8")
+    assert line == f"{digest}  rumor-answer.html\n"
+    with pytest.raises(AssertionError, match="page of the tree and that of the wheel differ"):
+        release_check.answer_page(tmp_path / "other")
 
 
 def test_folders_that_differ_are_noticed(tmp_path: Path) -> None:
