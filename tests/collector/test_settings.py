@@ -27,27 +27,35 @@ from typing import Any
 import numpy as np
 import psycopg
 import pytest
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.types import ASGIApp
 
 from rumor.collector import chart_rendering, periodic, service
 from rumor.collector.group_commit import Writer
 from rumor.collector.http import server
+from rumor.collector.http.application import _http_problem
 from rumor.collector.http.limits import Limits
 from rumor.collector.http.problems import Problem
+from rumor.collector.issuing import IssuerService
 from rumor.collector.metrics import Metrics
 from rumor.collector.periodic import StoreHealth
 from rumor.collector.relay.store import RelayStore
 from rumor.collector.service import Service
 from rumor.collector.store.base import (
     BlindedToken,
+    CollectionUnknown,
     ReportBatch,
+    StoreDamagedError,
     StoreUnavailableError,
     open_store,
 )
+from rumor.collector.store.checksums import damage_error
 from rumor.collector.store.dialects import postgres, sqlite
 from rumor.collector.store.sql import SqlStore
 from rumor.core.errors import InputError
 from tests.collector.tools import collection, rows
+from tests.issuers import KEYS, blind_collection
 from tests.recorded import Notebook, Spy
 from tests.relay.tools import relayed
 
@@ -624,3 +632,160 @@ def test_a_writer_counts_what_waits_and_ends_after_it() -> None:
 
     assert asyncio.run(life()) == [[2, 1], [2]]
     assert [item for items in wrote for item in items] == [b"ab", b"c", b"de"]
+
+
+# --- Stores that fail ----------------------------------------------------------------------------
+
+
+class Broken:
+    """A connection to a database that fails at every statement."""
+
+    def __init__(self) -> None:
+        self.closed = False
+
+    def close(self) -> None:
+        self.closed = True
+
+    def __getattr__(self, name: str) -> Any:
+        def fail(*_: object, **__: object) -> Any:
+            raise psycopg.OperationalError("gone\n  away")
+
+        return fail
+
+
+@pytest.mark.parametrize("way", ["transaction", "pipeline", "outside_transaction"])
+def test_a_connection_to_a_database_that_broke_is_made_anew(way: str) -> None:
+    held = postgres.Postgres("postgresql://nobody@nowhere/none")._other
+    broken: Any = Broken()
+    held.open = broken
+
+    def used() -> None:
+        if way == "outside_transaction":
+            held.outside_transaction("VACUUM report")
+        else:
+            with getattr(held, way)():
+                pass
+
+    with pytest.raises(StoreUnavailableError, match=r"^gone away$"):
+        used()
+    assert broken.closed
+    assert held.open is None
+
+
+def test_a_database_of_a_newer_rumor_or_with_damage_is_refused() -> None:
+    newest = len(postgres._MIGRATIONS)
+    for version in (newest, newest + 1):
+        said: list[str] = []
+
+        def run(statement: str, *given: Any, to: list[str] = said, v: int = version) -> Any:
+            to.append(statement)
+            return [(v,)]
+
+        if version == newest:
+            postgres._migrate(run)
+            assert not [one for one in said if one.startswith("INSERT")]
+            continue
+        with pytest.raises(InputError) as found:
+            postgres._migrate(run)
+        assert str(found.value) == (
+            f"a store's schema must be at most version {newest}, which this Rumor knows; the "
+            f"database has {version}"
+        )
+    dialect = postgres.Postgres("postgresql://me:secret@nowhere/none")
+    damage = dialect.not_opened(damage_error("a page is torn"))
+    assert str(damage).startswith(
+        "the database: a store must be intact; in this one a page is torn"
+    )
+    assert "secret" not in str(damage) + str(dialect.not_opened(StoreUnavailableError("away")))
+
+
+def test_a_file_that_quotes_what_is_no_text_is_damaged(file: SqlStore) -> None:
+    dialect: Any = file.database.dialect
+    with pytest.raises(StoreDamagedError, match="something that is no text"), dialect.reading():
+        raise UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte")
+    assert dialect._reader.open is None
+
+
+def test_a_service_whose_store_is_away_says_try_again(
+    file: SqlStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = file.register(collection())
+    question = entry.collection.question("colour")
+    ids = rows(entry, "colour", [0])
+
+    def away(*_: object, **__: object) -> Any:
+        raise StoreUnavailableError("away")
+
+    one = Service(file, "series")
+    with monkeypatch.context() as patch:
+        patch.setattr(file, "collections", away)
+        with pytest.raises(StoreUnavailableError):  # nothing is known that could still serve
+            asyncio.run(one.current())
+    asyncio.run(one.current())
+    with monkeypatch.context() as patch:
+        patch.setattr(file, "withdraw", away)
+        with pytest.raises(Problem) as found:
+            asyncio.run(one.withdraw(entry, question, ids[:, :16]))
+    assert (found.value.type, found.value.headers) == ("unavailable", {"Retry-After": "1"})
+    assert found.value.detail == "the store cannot be written to just now; try again"
+
+
+def test_a_collection_that_is_deleted_twice_meanwhile_is_unknown(
+    file: SqlStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was put back under other numbers, and is gone again when it is tried with those."""
+    entry = file.register(collection())
+    one = Service(file, "series")
+    again: list[object] = []
+
+    async def put_back(known: object) -> object:
+        again.append(known)
+        return entry
+
+    class Gone:
+        async def submit(self, *batches: object) -> list[object]:
+            return [CollectionUnknown() for _ in batches]
+
+    monkeypatch.setattr(one, "_again", put_back)
+    monkeypatch.setattr(one, "_writer", Gone())
+    monkeypatch.setattr(file, "withdraw", lambda *_, **__: CollectionUnknown())
+    asyncio.run(one.current())
+    question, made = entry.collection.question("colour"), rows(entry, "colour", [0])
+    for work in (
+        lambda: one.take(entry, question, made),
+        lambda: one.withdraw(entry, question, made[:, :16]),
+    ):
+        with pytest.raises(Problem) as found:
+            asyncio.run(work())
+        assert found.value.type == "unknown-collection"
+        assert found.value.headers == {"Retry-After": "60"}
+    assert again == [entry, entry]
+
+
+def test_an_issuer_whose_store_is_away_says_try_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    store: Any = None
+    one = IssuerService(store, blind_collection(), KEYS)
+
+    def away(*_: object) -> Any:
+        raise StoreUnavailableError("away")
+
+    monkeypatch.setattr(one, "_check", lambda *_: None)
+    monkeypatch.setattr(one, "_sign", away)
+    with pytest.raises(Problem) as found:
+        asyncio.run(one.sign(b"", []))
+    assert (found.value.type, found.value.headers) == ("unavailable", {"Retry-After": "1"})
+
+
+def test_what_starlette_refuses_otherwise_is_malformed() -> None:
+    request = Request({"type": "http", "method": "GET", "path": "/", "headers": []})
+    said = {}
+    for status in (400, 404, 405, 413):
+        answer = asyncio.run(_http_problem(request, HTTPException(status, "its own words")))
+        document = json.loads(bytes(answer.body))
+        said[status] = (answer.status_code, document["status"], document["detail"])
+    assert said == {
+        400: (400, 400, "its own words"),
+        404: (404, 404, "the path must be one of this service; got another"),
+        405: (405, 405, "the method must be one that this path has; got 'GET'"),
+        413: (400, 400, "its own words"),
+    }
