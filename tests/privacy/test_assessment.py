@@ -39,13 +39,14 @@ def collection(**more: Any) -> Collection:
     return Collection.resolve({**head, "questions": [asked], **more})
 
 
-def by_hand(name: str = "warner", **chances: str) -> Collection:
+def by_hand(name: str = "warner", relay: Any = None, **chances: str) -> Collection:
     mechanism = {"name": name, **(chances or {"truth": "2/3"})}
     labels = {"labels": ["yes", "no"], "epsilon": None, "mechanism": mechanism}
     asked = {"id": "one", "kind": "choice", "text": "Which?", **labels}
     del asked["epsilon"]
     head = {"name": "Board", "series": "board", "contact": "a@example.org"}
-    return Collection.resolve({**head, "questions": [asked]})
+    sent = {} if relay is None else {"relay": relay}
+    return Collection.resolve({**head, **sent, "questions": [asked]})
 
 
 def pattern(key: str, language: str) -> re.Pattern[str]:
@@ -173,6 +174,12 @@ def test_dice_have_their_own_sentences() -> None:
     assert {"hand", "no_withdraw", "measure_hand_fake", "no_measure_series", "remains_hand"} < found
     assert not {"device", "withdraw", "no_relay", "measure_series", "measure_change"} & found
     assert "measure_answer" in found
+
+
+def test_dice_that_devices_throw_go_through_a_relay() -> None:
+    found = said(by_hand(relay=RELAY))
+    assert {"device", "relay", "measure_relay", "withdraw"} < found
+    assert not {"hand", "no_withdraw", "measure_hand_fake", "remains_hand"} & found
 
 
 def test_a_design_that_proves_answers_claims_no_bound() -> None:

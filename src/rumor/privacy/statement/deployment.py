@@ -76,11 +76,14 @@ class Deployment:
         return cls(recipients=tuple(recipients), **said)
 
     def where_randomised(self, collection: Collection) -> str:
-        """Return where the answers to `collection` are randomised, one of `ANSWERS`."""
+        """Return where the answers to `collection` are randomised, one of `ANSWERS`.
+
+        A relay takes reports of devices only, which throw the dice of a design on paper as well.
+        """
         by_hand = all(question.mechanism.by_hand for question in collection.questions)
         if self.answers == "hand" and not by_hand:
             raise InputError(
                 'answers = "hand" is for collections whose questions are all answered with dice or '
                 f"cards; got {collection.name!r}, which has others"
             )
-        return self.answers or ("hand" if by_hand else "device")
+        return self.answers or ("hand" if by_hand and collection.relay is None else "device")
