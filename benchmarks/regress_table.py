@@ -1,6 +1,6 @@
 """Regression of few reports: how often it answers, and how often profile intervals hold the truth.
 
-    python -m benchmarks.regress_table [--seed N] [--trials N]
+    python -m benchmarks.regress_table [--seed N] [--trials N] [--only BLOCKS]
 
 The true slopes of each block are drawn from the seed, and every trial draws new people. Without
 the penalty, coefficients of many of these trials grow without end; `endless` counts those whose
@@ -30,6 +30,7 @@ from rumor.core.typing import override
 from rumor.kinds import kind_of
 
 SEED, TRIALS, ANSWERED = 20261120, 200, 0.95
+_FEW, _PLANNED = "few reports", "power"  # names of blocks beside those of other models
 _ENDLESS = 15.0
 _POWER, _LUCK = 0.05, 3.0  # what the plan may err by, and standard deviations of a simulation
 
@@ -100,14 +101,17 @@ def _trial(block: Block, slopes: Vector, rng: np.random.Generator) -> tuple[bool
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print a line for each block; the exit status says whether both limits hold."""
+    """Print a line for each block; the exit status says whether all limits hold."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--trials", type=int, default=TRIALS, help="of each block")
+    names = [_FEW, *regress_models.TRIALS, _PLANNED]
+    parser.add_argument("--only", action="append", choices=names, help="only these blocks")
     asked = parser.parse_args(arguments)
-    verdict, answered = Coverage(), 0
+    wanted = asked.only or names
+    verdict, answered, some = Coverage(), 0, BLOCKS if _FEW in wanted else ()
     print("block           people  epsilon  columns  endless  answered  covered  chance")
-    for number, block in enumerate(BLOCKS):
+    for number, block in enumerate(some):
         rng = np.random.default_rng([asked.seed, number])
         slopes = rng.normal(0, 0.5, (block.columns, len(block.shares)))
         slopes[:, 0] = 0
@@ -122,6 +126,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
     print("\nintervals of      covered  chance")
     for number, name in enumerate(regress_models.TRIALS):
+        if name not in wanted:
+            continue
         rng = np.random.default_rng([asked.seed, len(BLOCKS) + number])
         cells = [regress_models.Cell.drawn(rng) for _ in range(regress_models.CELLS)]
         held = sum(
@@ -131,13 +137,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{name:16s}  {held / asked.trials:7.3f}  {chance:.3g}", flush=True)
     print("\npeople  epsilon  odds ratio  planned power  simulated")
     furthest = 0.0
-    for epsilon, people, ratio in regress_models.POWERS:
+    for epsilon, people, ratio in regress_models.POWERS if _PLANNED in wanted else ():
         planned, found = regress_models.power(epsilon, people, ratio, asked.trials, asked.seed)
         furthest = max(furthest, abs(found - planned))
         print(f"{people:6,}  {epsilon:7g}  {ratio:10g}  {planned:13.3f}  {found:9.3f}", flush=True)
     away = _POWER + _LUCK / (2 * np.sqrt(asked.trials))
-    part = answered / (asked.trials * len(BLOCKS))
-    print(f"{part:.1%} answered (limit {ANSWERED:.0%}); {verdict}")
+    part = answered / (asked.trials * len(some)) if some else 1.0
+    print(f"{part:.1%} of {len(some)} blocks answered (limit {ANSWERED:.0%}); {verdict}")
     print(f"power at most {furthest:.3f} from the planned one (limit {away:.3f})")
     return int(part < ANSWERED or verdict.below() > 0 or furthest > away)
 

@@ -30,7 +30,7 @@ class Coverage:
     @property
     def pooled(self) -> float:
         """The share of all trials that hold the truth."""
-        return self.held / self.trials
+        return self.held / self.trials if self.trials else float("nan")
 
     def below(self) -> int:
         """Return how many blocks hold it too seldom beyond chance (Holm)."""

@@ -185,6 +185,29 @@ def test_survey_designs_give_the_errors(kind: str) -> None:
     assert (regressed(kind, 4000, 6, design=uneven).stderr > found.stderr).all()
 
 
+@pytest.mark.parametrize(("kind", "penalty"), [("odds", 0.01), ("mean", 1e-9)])
+def test_a_weight_of_two_counts_a_person_twice(kind: str, penalty: float) -> None:
+    """Weights have a mean of 1, so that the penalty is that of fewer people."""
+    coin = rumor.RandomizedResponse(domain=LABELS, epsilon=2.0)
+    columns, answers = people(kind, 3000, 12)
+    reports = coin.privatize(answers, random=rumor.Seeded(12))
+    twice = np.arange(3000) % 3 == 0
+    asked: dict[str, Any] = {"formula": "out ~ held + age", "private": "held"}
+    design = SurveyDesign(np.where(twice, 2.0, 1.0))
+    found = rumor.regress(coin, reports, columns, **asked, design=design)
+    rows = np.concatenate([np.arange(3000), np.flatnonzero(twice)])
+    again = {name: column[rows] for name, column in columns.items()}
+    known = rumor.regress(coin, reports[rows], again, **asked)
+    np.testing.assert_allclose(found.coefficients, known.coefficients, atol=penalty)
+    plain = rumor.regress(coin, reports, columns, **asked)
+    assert np.abs(found.coefficients - plain.coefficients).max() > 2 * penalty
+    assert (found.stderr > 1.02 * known.stderr).all()
+    who = {"held": ["yes"], "age": [1]}
+    [row], [same] = found.predict(who), known.predict(who)
+    assert row["estimate"] == pytest.approx(same["estimate"], abs=penalty)
+    assert row["stderr"] > same["stderr"]
+
+
 def test_predictions_name_the_private_answer() -> None:
     found = regressed("odds", 4000, 7)
     told = list(found.predict({"held": ["yes", "no"], "age": [1, 1]}))
