@@ -167,6 +167,22 @@ def test_an_outcome_has_profiles_unless_people_have_weights() -> None:
     assert high[2, 0] + low[2, 0] == pytest.approx(2 * weighted.coefficients[2, 0])
 
 
+def test_many_answers_have_no_profiles_and_say_so() -> None:
+    coin = rumor.RandomizedResponse(domain=21, epsilon=5.0)
+    rng = np.random.default_rng(4)
+    held, age = rng.integers(0, 21, 1500), rng.normal(size=1500)
+    out = np.where(rng.random(1500) < expit(age), "yes", "no")
+    reports = coin.privatize(held, random=rumor.Seeded(4))
+    columns = {"age": age, "out": out}
+    for design, told in ((None, ["62 coefficients are too many"]), (SurveyDesign(), [])):
+        found = rumor.regress(
+            coin, reports, columns, "out ~ held + age", private="held", design=design
+        )
+        assert [note[:28] for note in found.notes if "profiles" in note] == told
+        low, high = found.interval()
+        np.testing.assert_allclose(low + high, 2 * found.coefficients)
+
+
 def test_the_reference_and_the_outcome_turn_signs() -> None:
     found = regressed("odds", 3000, 5)
     back = regressed("odds", 3000, 5, reference="yes")
