@@ -293,6 +293,15 @@ def test_tables_on_a_phone_have_all_their_columns(open_page: OpenPage, tmp_path:
         # With more room they are tables as before.
         page.set_viewport_size({"width": 1280, "height": 900})
         expect(page.locator("#table").get_by_role("columnheader", name="share")).to_be_visible()
+        # No word of a head is broken.
+        lines = """(head) => {
+          const range = document.createRange();
+          range.selectNodeContents(head);
+          return range.getClientRects().length;
+        }"""
+        for word in ("difference", "adjusted"):
+            head_of = page.locator("#compared").get_by_role("columnheader", name=word)
+            assert head_of.evaluate(lines) == 1
         cell = page.locator("#table").get_by_role("cell").first
         assert cell.evaluate("(cell) => getComputedStyle(cell, '::before').content") == "none"
         settled(page)
