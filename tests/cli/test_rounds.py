@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import rumor
 from rumor.analysis.estimate import analyse
 from rumor.cli import main
+from rumor.papers.frequency import published_tables
+from rumor.papers.keyvalue import data_set
 
 COLLECTION = """\
 name = "Apps"
@@ -99,6 +104,51 @@ def test_the_last_round_tells_the_documents_pair(
     assert "means of round 3" in text
     assert main(["estimate", *rounds[2]]) == 0
     assert "--earlier" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", [4, 6])
+def test_three_rounds_through_files_have_the_published_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], place: int
+) -> None:
+    """Table 2, PrivKVM3 at epsilon 3 and 5: 100,000 people, within trial error."""
+    table = published_tables("privkv-em")
+    f, m = data_set("gaussian")
+    keys = [f"key{number}" for number in range(f.size)]
+    collection = COLLECTION.replace('["maps", "mail", "chat"]', json.dumps(keys))
+    collection = collection.replace("low = 0\nhigh = 10", "low = -1\nhigh = 1")
+    collection = collection.replace("epsilon = 6.0", f"epsilon = {table['epsilons'][place]}")
+    random, errors = np.random.default_rng([49, place]), []
+    for trial in range(4):
+        held = random.random((100_000, f.size)) < f
+        people = tmp_path / "people.parquet"
+        columns = {
+            key: pa.array(np.full(100_000, mean), mask=~has)
+            for key, mean, has in zip(keys, m, held.T, strict=True)
+        }
+        pq.write_table(pa.table(columns), people)
+        contract, rounds = tmp_path / "round-1.toml", []
+        contract.write_text(collection, encoding="utf-8")
+        for number in (1, 2, 3):
+            reports = tmp_path / f"reports-{number}.parquet"
+            seed = ["--seed", str(10 * trial + number)]
+            assert main(["privatize", str(contract), str(people), "-o", str(reports), *seed]) == 0
+            rounds.append((str(contract), str(reports)))
+            if number < 3:
+                following = tmp_path / f"round-{number + 1}.json"
+                following.unlink(missing_ok=True)
+                assert main(["advance", str(contract), str(reports), "-o", str(following)]) == 0
+                contract = following
+        how = ("--method", "calibration")
+        told = by_key(estimated(capsys, *rounds[2], *earlier(*rounds[:2]), *how))
+        found = np.array([told[key]["frequency"] for key in keys])
+        errors.append(1e4 * float(np.mean((found - f) ** 2)))
+        for _, reports_file in rounds:
+            Path(reports_file).unlink()
+    published = table["by_epsilon"]["gaussian"]["PrivKVM3"][place]
+    # A mean of 50 squares has a spread of sqrt(2/50) of itself.
+    error = published * math.sqrt(2 / f.size) * math.sqrt(1 / len(errors) + 1 / table["trials"])
+    assert abs(np.mean(errors) - published) < 3 * error, (errors, published, error)
 
 
 def test_rounds_meet_groups_days_and_summaries(
