@@ -16,6 +16,8 @@ from rumor.collector.service import Service
 from rumor.collector.store.base import open_store, today
 from rumor.collector.tokens import Tokens, add_token
 from rumor.contract.collection import Collection
+from rumor.papers.frequency import published_tables
+from rumor.papers.keyvalue import data_set
 from tests.collector.tools import call, rows, send
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -133,3 +135,42 @@ def test_rounds_are_advanced_and_served(tmp_path: Path) -> None:
         assert found["maps"]["frequency"] > 0.9
         assert found["mail"]["frequency"] == pytest.approx(0.5, abs=0.1)
         assert found["maps"]["mean"] == pytest.approx(0.8, abs=0.1)
+
+
+@pytest.mark.slow
+def test_three_rounds_through_a_collector_have_the_published_error(tmp_path: Path) -> None:
+    """Table 2, PrivKVM3 at epsilon 3: 100,000 people, shares within trial error."""
+    table = published_tables("privkv-em")
+    f, m = data_set("gaussian")
+    question = {
+        "id": "apps",
+        "kind": "keyvalue",
+        "keys": [f"key{number}" for number in range(f.size)],
+        "epsilon": table["epsilons"][4],
+        "mechanism": {"name": "privkvm", "rounds": 3},
+    }
+    contract = Collection.resolve(
+        {"name": "Rounds", "series": "rounds", "contact": "x", "questions": [question]}
+    )
+    place = Place(tmp_path, contract, None)
+    people = np.where(np.random.default_rng(49).random((100_000, f.size)) < f, m, np.nan)
+    with background(place.service) as url:
+        entry = place.entry
+        for number in (1, 2, 3):
+            for part in np.array_split(people, 50):
+                body = rows(entry, "apps", part).tobytes()
+                assert send(url, entry.collection, "apps", body).status == 200
+            if number < 3:
+                entry = advance(place.store, entry.collection.digest)
+                place.service._checked = -1e9
+        served = place.estimate(url, "apps")
+    parts = chain(place.store, entry, "apps", (None, None)) or []
+    mechanism = parts[-1].mechanism
+    assert isinstance(mechanism, rumor.PrivKVM)
+    found = rumor.estimate(mechanism, parts, method="calibration")
+    published = table["by_epsilon"]["gaussian"]["PrivKVM3"][4]
+    error = published * np.sqrt(2 / f.size * (1 + 1 / table["trials"]))
+    assert abs(1e4 * np.mean((found.frequency - f) ** 2) - published) < 3 * error
+    assert served["reports"] == 300_000
+    shown = np.array([row["frequency"] for row in served["estimates"]])
+    assert 1e4 * np.mean((shown - f) ** 2) < published
