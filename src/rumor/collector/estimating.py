@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime
+import hashlib
 import io
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +45,51 @@ def make_estimate(
     if rounds is not None:
         return kind.estimate_rounds(rounds, method)
     return kind.estimate(question.mechanism, summary, method, options)
+
+
+class KeptEstimates:
+    """The estimates asked for last, by the counts that they were made of.
+
+    One visit of the dashboard asks for an estimate in several forms, and the next one asks again.
+    Whatever changes the counts (reports, withdrawals, other days or groups) asks for another.
+    """
+
+    def __init__(self, most: int = 16, most_rows: int = 1 << 20) -> None:
+        """Keep at most `most` estimates, with at most `most_rows` rows together."""
+        self._most, self._most_rows = most, most_rows
+        self._kept: OrderedDict[bytes, Any] = OrderedDict()
+
+    def estimate(
+        self,
+        question: Question,
+        summary: Summary,
+        method: str,
+        dictionary: Sequence[str] | None,
+        rounds: Sequence[Summary] | None = None,
+    ) -> Any:
+        """Return the estimate that `make_estimate` makes, made now or kept from before."""
+        key = _counts_digest(summary, method, rounds)
+        result = self._kept.pop(key, None)
+        if result is None:
+            result = make_estimate(question, summary, method, dictionary, rounds)
+        self._kept[key] = result
+        while len(self._kept) > 1 and self._is_full():
+            self._kept.popitem(last=False)
+        return result
+
+    def _is_full(self) -> bool:
+        rows = sum(np.size(one.stderr) for one in self._kept.values())
+        return len(self._kept) > self._most or rows > self._most_rows
+
+
+def _counts_digest(summary: Summary, method: str, rounds: Sequence[Summary] | None) -> bytes:
+    """Return the digest of all that an estimate is made of: contract, question, method, counts."""
+    used = [summary, *(rounds or ())]
+    parts = [f"{one.contract} {one.question} {one.reports} {one.tally.size}" for one in used]
+    digest = hashlib.sha256("\n".join([method, *parts, ""]).encode())
+    for one in used:
+        digest.update(np.ascontiguousarray(one.tally).data)
+    return digest.digest()
 
 
 def as_data(result: Any, query: EstimateQuery) -> Mapping[str, Any]:

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from starlette.types import ASGIApp
@@ -51,6 +51,9 @@ from rumor.core.errors import InputError, format_value
 from rumor.core.reports import Reports
 from rumor.core.types import Days
 from rumor.results.view import View
+
+if TYPE_CHECKING:
+    from rumor.collector.estimating import KeptEstimates
 
 # Whether a collection was closed or revised is asked of the store at most this often.
 _FRESH_SECONDS = 1.0
@@ -104,6 +107,7 @@ class Service(WriterService):
         self._store_health = StoreHealth(self.store)
         self._writer: Writer[ReportBatch, Outcome] | None = None
         self._estimating = asyncio.Lock()
+        self._estimates: KeptEstimates | None = None
         self._tested: dict[tuple[str, str], tuple[bytes, Mapping[str, Any]]] = {}
         self._looking = asyncio.Lock()
         self._withdrawing = asyncio.Lock()
@@ -426,8 +430,10 @@ class Service(WriterService):
         query: EstimateQuery,
         shape: Callable[[Any, Question], Mapping[str, Any]],
     ) -> Mapping[str, Any]:
-        from rumor.collector.estimating import make_estimate
+        from rumor.collector.estimating import KeptEstimates
 
+        if self._estimates is None:
+            self._estimates = KeptEstimates()
         self.store.summarize()
         strata = _strata(entry, query.groups)
         summary = self.store.summary(entry, question.id, query.window, strata)
@@ -438,7 +444,7 @@ class Service(WriterService):
                 f"an estimate needs at least one report; question {question.id!r} has none yet",
             )
         rounds = chain(self.store, entry, question.id, query.window)
-        result = make_estimate(question, summary, query.method, self.dictionary, rounds)
+        result = self._estimates.estimate(question, summary, query.method, self.dictionary, rounds)
         return {
             "collection": entry.collection.digest,
             "question": question.id,
