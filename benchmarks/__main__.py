@@ -45,6 +45,7 @@ BENCHMARKS = (
     "rappor",
     "keyvalue",
     "decode_scale",
+    "visits",
 )
 
 # What people call it, and the module whose `main` prints it.

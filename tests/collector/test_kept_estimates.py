@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -160,3 +162,23 @@ def test_few_estimates_and_few_rows_are_kept(made: list[tuple[str, str, int]]) -
     assert ask(KeptEstimates(most_rows=60), 100, 200, 100, 200) == 2
     assert ask(KeptEstimates(most_rows=59), 100, 200, 100, 200) == 4
     assert ask(KeptEstimates(most_rows=0), 100, 100) == 1, "the last one always stays"
+
+
+def test_two_threads_do_not_wait_for_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    question = collection().question("many")
+    reports = question.mechanism.without_labels().privatize(np.arange(90) % 30)
+    summary = Summary.empty(question.mechanism, question="many").update(reports)
+    both = threading.Barrier(2, timeout=20)
+    make = estimating.make_estimate
+
+    def beside(*given: Any) -> Any:
+        both.wait()
+        return make(*given)
+
+    monkeypatch.setattr(estimating, "make_estimate", beside)
+    kept = KeptEstimates()
+    with ThreadPoolExecutor(2) as pool:
+        asked = [pool.submit(kept.estimate, question, summary, "auto", None) for _ in range(2)]
+        first, second = [one.result() for one in asked]
+    assert first.to_dict() == second.to_dict()
+    assert kept.estimate(question, summary, "auto", None) in (first, second)

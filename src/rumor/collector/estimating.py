@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import hashlib
 import io
+import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -58,6 +59,8 @@ class KeptEstimates:
         """Keep at most `most` estimates, with at most `most_rows` rows together."""
         self._most, self._most_rows = most, most_rows
         self._kept: OrderedDict[bytes, Any] = OrderedDict()
+        # A request that was given up leaves its thread behind, beside that of the next one.
+        self._changing = threading.Lock()
 
     def estimate(
         self,
@@ -69,12 +72,15 @@ class KeptEstimates:
     ) -> Any:
         """Return the estimate that `make_estimate` makes, made now or kept from before."""
         key = _counts_digest(summary, method, rounds)
-        result = self._kept.pop(key, None)
+        with self._changing:
+            result = self._kept.get(key)
         if result is None:
             result = make_estimate(question, summary, method, dictionary, rounds)
-        self._kept[key] = result
-        while len(self._kept) > 1 and self._is_full():
-            self._kept.popitem(last=False)
+        with self._changing:
+            self._kept[key] = result
+            self._kept.move_to_end(key)
+            while len(self._kept) > 1 and self._is_full():
+                self._kept.popitem(last=False)
         return result
 
     def _is_full(self) -> bool:
