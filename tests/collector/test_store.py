@@ -354,6 +354,31 @@ class TestLifecycle:
             BatchAccepted(1, 0),
         ]
 
+    def test_the_beginning_of_a_digest_names_one_collection_or_none(self, store: Store) -> None:
+        only = store.register(collection()).collection.digest
+        with pytest.raises(rumor.InputError, match=r"the store's 1 .* got '', which names none$"):
+            store.find("")  # it begins every digest, that of an only collection too
+        # Collections are added until two digests begin alike: with 17 of them two surely do.
+        known, digest, number = [only], only, 0
+        while [other[0] for other in known].count(digest[0]) < 2:
+            number += 1
+            digest = store.register(collection(series=f"series-{number}")).collection.digest
+            known.append(digest)
+        for wanted, says in (
+            (digest[0], f"{digest[0]!r}, which names 2"),
+            (digest + "0", f"{(digest + '0')[:64]!r}, which names 0"),
+            ("unknown", "'unknown', which names 0"),
+            ("", "'', which names none"),
+        ):
+            with pytest.raises(rumor.InputError) as refused:
+                store.find(wanted)
+            assert str(refused.value) == (
+                f"a digest must name one of the store's {len(known)} collections; got {says}"
+            )
+        assert [store.find(one).collection.digest for one in known] == known
+        shortest = next(n for n in range(1, 65) if len({one[:n] for one in known}) == len(known))
+        assert [store.find(one[:shortest]).collection.digest for one in known] == known
+
     def test_a_closed_collection_takes_nothing(
         self, store: Store, monkeypatch: pytest.MonkeyPatch
     ) -> None:
