@@ -9,6 +9,7 @@ import tree_sitter_javascript
 from tree_sitter import Language, Node, Parser
 
 from tests.mutants.drawn.change import Change, Scope
+from tests.mutants.drawn.python_source import SYMMETRIC
 
 _NEGATED = {
     "===": "!==", "!==": "===", "==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=",
@@ -134,7 +135,8 @@ def _call(source: bytes, node: Node) -> Iterator[_Edit]:
     if function is None or arguments is None or arguments.type != "arguments":
         return
     given = arguments.named_children
-    for left, right in pairwise(given):
+    last = _text(source, function).rpartition(".")[2]
+    for left, right in pairwise(() if last in SYMMETRIC and len(given) == 2 else given):
         one, other = _text(source, left), _text(source, right)
         if one != other and "spread_element" not in (left.type, right.type):
             gap = source[left.end_byte : right.start_byte].decode()

@@ -25,6 +25,8 @@ _ARITHMETIC = {
 }  # fmt: skip
 _TWINS = {"min": "max", "max": "min", "floor": "ceil", "ceil": "floor"}
 _EITHER = {"any": "all", "all": "any"}
+# Of two arguments, what these return does not depend on their order.
+SYMMETRIC = {"max", "min", "maximum", "minimum", "gcd"}
 # Calls that hand over their argument, changed: removed, the argument itself goes on.
 _FILTERS = {"sorted", "reversed", "abs", "round"}
 _METHODS = {"strip", "lower", "casefold", "copy"}
@@ -250,7 +252,10 @@ class _Finder(ast.NodeVisitor):
         if name in _METHODS and isinstance(node.func, ast.Attribute) and not arguments:
             self._replace("removed call", node, self._text(node.func.value))
         plain = [a for a in arguments if not isinstance(a, ast.Starred)]
-        if len(plain) == len(arguments) and name not in ("isinstance", "issubclass"):
+        left_alone = name in ("isinstance", "issubclass") or (
+            name in SYMMETRIC and len(arguments) == 2
+        )
+        if len(plain) == len(arguments) and not left_alone:
             for left, right in pairwise(arguments):
                 self._swap(left, right)
         if name in ("get", "pop", "setdefault") and arguments:
