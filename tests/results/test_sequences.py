@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ from rumor.kinds.ordered.point_estimate import PointEstimate
 from rumor.results.counts import bounded_ends
 from rumor.results.intervals import EqualTails, Tails
 from rumor.results.rows import Tabular
-from rumor.results.sequences import ONE_LOOK, AnyLook, mixture_evidence
+from rumor.results.sequences import ONE_LOOK, AnyLook, _last_above, mixture_evidence
 from rumor.results.view import View
 from tests.results import made
 
@@ -373,3 +374,42 @@ def test_joint_answers_say_what_is_valid_for_one_look_alone() -> None:
     said = "the test and the measures of association are valid for one look"
     assert said in found.table(looks="any")
     assert said not in found.table()
+
+
+@pytest.mark.parametrize(
+    ("falling", "most"),
+    [
+        (lambda c, root: root - c, 4),
+        (lambda c, root: np.sqrt(root) - np.sqrt(c), 6),
+        (lambda c, root: np.exp(-60 * c) - np.exp(-60 * root), 13),
+        (lambda c, root: np.log(root / c), 36),
+        (lambda c, root: (root - c) ** 3, 52),
+        (lambda c, root: np.where(c < root, 1.0, -1.0), 47),
+    ],
+)
+def test_a_search_for_an_end_takes_few_steps(falling: Any, most: int) -> None:
+    """A wrong step is made up for by halvings, of which a smooth function needs none."""
+    steps = []
+    for root in (1e-9, 1e-4, 0.02, 0.3, 0.77):
+        called: list[Any] = []
+
+        def counted(c: Any, root: float = root, called: list[Any] = called) -> Any:
+            called.append(c)
+            return falling(c, root)
+
+        high = np.array([0.9])
+        found = _last_above(counted, high, falling(high, root))
+        assert found == pytest.approx([root], rel=1e-12, abs=2e-14)
+        assert (falling(found, root) >= 0).all()
+        steps.append(len(called))
+    assert max(steps) <= most + 1, steps
+    if most == 36:  # the nearer to the end, the fewer
+        assert all(have <= may + 1 for have, may in zip(steps, (36, 21, 13, 9, 8), strict=True))
+
+
+def test_a_search_finds_each_of_many_ends_and_none_where_there_is_none() -> None:
+    roots = np.array([0.02, 0.5, -1.0, 1e-300])
+    high = np.array([0.9, 0.6, 0.3, 0.3])
+    found = _last_above(lambda c: roots - c, high, roots - high)
+    assert found == pytest.approx([0.02, 0.5, 0.0, 0.0], rel=1e-12)
+    assert (found[2:] == 0).all()
