@@ -22,10 +22,9 @@ _FEW: Mapping[str, int] = {"people": 300, "domain": 20, "most": 400, "runs": 4}
 _TRIALS = 2
 
 SLOW = (
-    "run/css2020/errors/geometric 0.8/clip/*",
-    "run/privkv-em/errors/ours/ratings",
-    "run/rappor-decode/null",
-    "run/minimax/oracle_errors/hashing",
+    *("run/css2020/errors/geometric*", "run/css2020/trajectory/geometric*"),
+    *("run/privkv-em/*/linear*", "run/privkv-em/*means apart", "run/privkv-em/errors/ours/ratings"),
+    *("run/rappor-decode/null", "run/minimax/oracle_errors/hashing"),
 )
 """Patterns of the names of what takes long."""
 
