@@ -193,7 +193,9 @@ def test_translations_use_one_term_for_each_concept(language: str) -> None:
 @pytest.mark.parametrize("language", MISLEADING)
 def test_numbers_stand_without_spaces_beside_their_counters(language: str) -> None:
     """`3件`, not `3 件`; an address, which is no number, stands apart."""
-    text = (PAGE_WORDS / f"{language}.js").read_text("utf-8").replace("${where}", "where")
+    text = (PAGE_WORDS / f"{language}.js").read_text("utf-8")
+    for address in ("where", "collector"):
+        text = text.replace(f"${{{address}}}", address)
     spaced = re.findall(
         r"(?:[ぁ-んァ-ヶ一-龥] \$\{\w+|\} [ぁ-んァ-ヶ一-龥]+|\d [ぁ-んァ-ヶ一-龥]+)", text
     )
