@@ -17,6 +17,7 @@ import pytest
 
 from tests.mutants.catalogue import ROOT
 from tests.mutants.drawn import (
+    choosing,
     drawing,
     javascript_source,
     python_source,
@@ -26,7 +27,7 @@ from tests.mutants.drawn import (
     v8,
 )
 from tests.mutants.drawn.change import OPERATORS, Change, Scope, area_of
-from tests.mutants.drawn.choosing import Chosen
+from tests.mutants.drawn.choosing import Chosen, choose
 from tests.mutants.drawn.equivalents import Equivalent, equivalents
 from tests.mutants.trees import Ending
 
@@ -272,6 +273,35 @@ def test_quick_tests_are_run_before_the_others_are_loaded() -> None:
     assert (second.tests, second.seconds) == (("c", "d", "e"), 25.0)
     for one in (first, replace(chosen, quick=0), replace(chosen, quick=5)):
         assert one.rounds() == [one]
+
+
+def test_a_changed_default_is_tried_on_the_table_of_defaults(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which runs no line of it; the tests that do are tried too."""
+    file, layer = "src/rumor/core/a.py", tmp_path / "layer-000"
+    for root in (tmp_path, layer / "sources"):
+        (root / file).parent.mkdir(parents=True)
+        (root / file).write_text("def f(a=1):\n    return a\n")
+    (tmp_path / "tests").mkdir()
+    names = ["tests/test_a.py::test_it", "tests/test_defaults.py::test_them", "tests/test_b.py::b"]
+    for name in names:
+        (tmp_path / name.partition("::")[0]).write_text("")
+    tests = [{"name": name, "seconds": 0.1} for name in names]
+    files = {name.partition("::")[0]: "0" for name in names}
+    about = {"root": "/elsewhere", "files": files, "tests": tests}
+    (layer / "about.json").write_text(json.dumps(about))
+    data = coverage.CoverageData(str(layer / "lines"))
+    data.set_context(names[0])
+    data.add_lines({f"/elsewhere/{file}": [2]})
+    data.write()
+    for module in (recording, choosing):
+        monkeypatch.setattr(module, "ROOT", tmp_path)
+    kept = recording.Recording([recording.Layer(layer)])
+    scope = Scope(statement=(1, 1), at_import=True, names=("f",), body=(2, 2))
+    default = Change(file, "changed default", 8, 9, "2", 1, scope)
+    assert sorted(choose(kept, default, 45.0).tests) == sorted(names[:2])
+    assert choose(kept, replace(default, operator="constant"), 45.0).tests == (names[0],)
 
 
 def test_a_case_that_is_gone_is_no_failure() -> None:

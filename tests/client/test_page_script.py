@@ -14,8 +14,11 @@ from rumor.client.modules import element_scripts, integrity
 from rumor.client.page_script import page_scripts, whole_script
 from rumor.collector.answer_page import WEB
 from rumor.collector.http.pages import answer_scripts, modules_of
+from rumor.contract.collection import Collection
 from tests.everything import every_mechanism
+from tests.issuers import blind_collection
 from tests.mutants.drawn.v8 import lines_of_modules
+from tests.relay.tools import relayed
 
 MODULES = {
     "page.js": """\
@@ -153,6 +156,51 @@ def test_the_answer_page_begins_with_what_its_questions_need_and_keeps_lines() -
             assert f'import("./../client/view/words/{lang}.js")' in first
     assert "/client/mechanisms/rappor.js" not in found[0]
     assert modules_of(None) == {"/assets/steps.js"}
+
+
+def two_choices(**more: object) -> Collection:
+    """Two questions of one kind and one mechanism, with `more` said of the collection."""
+    coin = {"mechanism": "randomized-response", "epsilon": 1.0}
+    question = {"kind": "choice", "labels": ["x", "y"], **coin}
+    return Collection.resolve(
+        {
+            "name": "Two choices",
+            "series": "two-choices",
+            "contact": "nobody@example.org",
+            "questions": [{"id": "one", **question}, {"id": "two", **question}],
+            **more,
+        }
+    )
+
+
+NOTICED = {"view/notices.js"}
+LANDS = {"country": ["DE", "other"]}
+
+
+@pytest.mark.parametrize(
+    ("asked", "needed"),
+    [
+        (two_choices(), set[str]()),
+        (two_choices(admission="invited"), {"admission.js"}),
+        (two_choices(ask={"questions": 1}), {"assignment.js"} | NOTICED),
+        (two_choices(linked=["one", "two"]), {"linked.js"} | NOTICED),
+        (two_choices(groups=LANDS), {"groups.js"} | NOTICED),
+        (
+            two_choices(groups=LANDS, admission="invited"),
+            {"groups.js", "admission.js"} | NOTICED,
+        ),
+        (relayed(), {"relay.js"} | NOTICED),
+        (blind_collection(), {"issuing.js"}),
+    ],
+    ids=["open", "invited", "ask", "linked", "groups", "groups, invited", "relay", "blind"],
+)
+def test_the_answer_page_begins_with_the_parts_of_its_contract_and_no_others(
+    asked: Collection, needed: set[str]
+) -> None:
+    questions = {f"kinds/{question.kind}.js" for question in asked.questions}
+    questions |= {f"mechanisms/{question.mechanism.name}.js" for question in asked.questions}
+    names = {f"/client/{name}" for name in questions | needed}
+    assert modules_of(asked) == {"/assets/steps.js"} | names
 
 
 def test_scripts_and_hashes_are_the_same_wherever_a_folder_lists_its_files_in_another_order(

@@ -53,7 +53,7 @@ MEMO = {
 }  # fmt: skip
 ROUNDS = {
     "id": "rounds", "kind": "keyvalue", "keys": ["k", "l"], "low": 0, "high": 1, "epsilon": 2.0,
-    "mechanism": {"name": "privkvm", "rounds": 3},
+    "mechanism": {"name": "privkvm", "rounds": 2},
 }  # fmt: skip
 # The base point of P-256, uncompressed: its first and its last byte decide what is a point.
 POINT = (
@@ -713,7 +713,7 @@ RULES = [
         shows=False,
     ),
     Rule(
-        "groups cannot go with a question in rounds; got question 'rounds' in 3 rounds",
+        "groups cannot go with a question in rounds; got question 'rounds' in 2 rounds",
         lambda v: collection(v, groups=LANDS),
         (CHOICE, MEMO),
         (ROUNDS,),

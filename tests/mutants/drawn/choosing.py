@@ -16,6 +16,8 @@ from tests.mutants.drawn.recording import Recording
 GOLDEN = "tests/test_docs.py"
 # Options of commands are built as their modules are loaded.
 COMMANDS, HELP = "src/rumor/cli/", "tests/cli/test_help.py"
+# Defaults are read off signatures, which runs no line of theirs.
+DEFAULTS = "tests/test_defaults.py"
 COMPILED = "core/loops/compiled/"  # leaves no trace of its lines
 LOAD_S = 0.4  # seconds to load a file of tests
 QUICK_S = 8.0  # seconds of the tests that are run before the others are even loaded
@@ -124,10 +126,12 @@ def _tiers(recording: Recording, change: Change) -> Iterator[tuple[bool, set[str
 
     A line that runs when its module is loaded is touched by whoever loads it first. Such a line
     belongs to the tests of what it is the head of, and of the lines that name what it sets; an
-    option of a command, to those of its help. Compiled loops leave no trace either: they belong
-    to the lines that call them.
+    option of a command, to those of its help; a default, to the table of defaults too. Compiled
+    loops leave no trace either: they belong to the lines that call them.
     """
     scope = change.scope
+    if change.operator == "changed default":
+        yield True, {name for name in recording.tests if _file(name) == DEFAULTS}
     if not scope.at_import:
         exact = recording.touching(change.file, [change.line])
         lines = range(scope.statement[0], scope.statement[1] + 1)

@@ -13,7 +13,7 @@ import rumor
 from rumor.mechanisms import Mechanism, RandomizedResponse, SubsetSelection
 from rumor.mechanisms.blanket import worst_case_blanket
 from rumor.mechanisms.rappor.rappor import Rappor
-from rumor.privacy.shuffle.crowd import _certify, crowd_delta, crowd_epsilon
+from rumor.privacy.shuffle.crowd import _certify, _root, crowd_delta, crowd_epsilon
 from rumor.privacy.shuffle.gains import Gains
 from rumor.privacy.shuffle.lattice import Lattice, Tilt, chosen_step
 from rumor.privacy.shuffle.transform import _tail_sum, _weighted_sum, mean_above
@@ -139,6 +139,25 @@ def test_the_search_takes_nothing_that_is_not_proved() -> None:
             found = _certify(height, start, -20.0, 3.0)
             assert height(found) <= 0 or found == 3.0
             assert 0.5 - ripple / 20 <= found <= 0.5 + 0.01 + ripple
+
+
+def test_a_search_gives_up_at_a_billionth_and_at_a_thousandth_below_the_report_alone() -> None:
+    """A crowd beyond measure hides all, and one that hides nothing costs few tries."""
+    tried: list[float] = []
+
+    def height(epsilon: float, side: int) -> float:
+        tried.append(epsilon)
+        return float(side)
+
+    for local in (0.01, 3.0):
+        tried.clear()
+        found = _root(lambda epsilon: height(epsilon, -1), local / 2, local)
+        assert found == min(tried)
+        assert 1e-9 * local <= found < 1.2e-9 * local
+        tried.clear()
+        assert _root(lambda epsilon: height(epsilon, 1), local / 2, local) == local
+        # Near the end each step halves the rest: the last that is tried leaves .001 to .002 of it.
+        assert 0.998 * local < max(tried) <= 0.999 * local
 
 
 def test_a_report_alone_tells_what_it_always_does() -> None:
