@@ -49,15 +49,25 @@ _meanwhile = st.sampled_from(
     ["post", "post", "post", "flush", "answer", "withdraw", "expire", "count"]
 )
 _rarely = st.sampled_from([False, False, False, True])
+# What needs a collector and no command; those run today's code, which would migrate the store.
+_deeds = st.lists(
+    st.tuples(st.sampled_from(["post", "post", "flush", "answer", "withdraw", "count"]), _contract),
+    max_size=5,
+)
 
 
-def machine(new_store: Callable[[Path], str], nursery: Nursery, tally: Tally) -> type[Machine]:
-    """The machine over stores of one kind."""
+def machine(
+    new_store: Callable[[Path], str],
+    nursery: Nursery,
+    tally: Tally,
+    older: Nursery | None = None,
+) -> type[Machine]:
+    """The machine over stores of one kind; `older` has the code of the release before."""
 
     class Over(Machine):
         def new_world(self) -> World:
             folder = new_folder("machine")
-            return World(folder, new_store(folder), nursery, tally)
+            return World(folder, new_store(folder), nursery, tally, older)
 
     return Over
 
@@ -587,14 +597,18 @@ class Machine(RuleBasedStateMachine):
     def _serve(self, place: int) -> None:
         if self.world.serving[place] is not None:
             return
-        known = self.world.store.collections()
-        current = [entry.collection for entry in known if entry.current]
-        contract = current[0] if current else contracts()[0]
+        contract, known = self._current()
         with self.step(busy=True) as step:
             step.registered = None if known else contract.digest
             done = self.world.serve(place, self.world.files[contracts().index(contract)])
             step.outcome = done.outcome
             assert done.outcome == "done" or self.world.serving[1 - place] is not None, done
+
+    def _current(self) -> tuple[Collection, bool]:
+        """What a collector is started with, and whether the store has any collection."""
+        known = self.world.store.collections()
+        current = [entry.collection for entry in known if entry.current]
+        return (current[0] if current else contracts()[0]), bool(known)
 
     @rule(place=_place, transactions=st.integers(1, 4), which=_contract, question=_question)
     def kill_while_posting(self, place: int, transactions: int, which: int, question: str) -> None:
@@ -641,6 +655,54 @@ class Machine(RuleBasedStateMachine):
                 self.world.command(["collections", "list"], brake=2, kill=True)
         for place in places:
             self._serve(place)
+
+    @rule(before=_deeds, beside=_deeds, transactions=st.integers(0, 4), kill=_rarely)
+    def upgrade(
+        self, before: list[tuple[str, int]], beside: list[tuple[str, int]], transactions: int,
+        kill: bool,
+    ) -> None:  # fmt: skip
+        """Today's collectors take the place of those of the release before, which stay away."""
+        older = self.world.older
+        if older is None:
+            return
+        places = [place for place in (0, 1) if self.world.serving[place] is not None]
+        contract, known = self._current()
+        file = self.world.files[contracts().index(contract)]
+        with self.step(busy=True) as step:
+            for place in (0, 1):
+                self.world.kill(place, gently=True)
+            if self.world.age():
+                step.registered = None if known else contract.digest
+                self._upgrade(file, older, before, beside, transactions, kill)
+        for place in places:
+            self._serve(place)
+
+    def _upgrade(
+        self, file: Path, older: Nursery, before: list[tuple[str, int]],
+        beside: list[tuple[str, int]], transactions: int, kill: bool,
+    ) -> None:  # fmt: skip
+        """Nothing here may look into the store, which would bring it up to date."""
+
+        def served(place: int, nursery: Nursery | None) -> None:
+            done = self.world.serve(place, file, nursery)
+            assert done.outcome == "done", done
+
+        served(0, older)
+        for deed in before:
+            self._during(*deed)()
+        if transactions:
+            self.world.kill_while(0, transactions, self._during("post", 0))
+            served(0, older)
+        if kill:  # whoever brings the store up to date
+            self.world.command(["collections", "list"], brake=2, kill=True)
+        served(1, None)
+        for deed in beside:
+            self._during(*deed)()
+        self.world.kill(0)
+        late = self.world.serve(0, file, older)
+        assert late.outcome == "refused", late
+        assert "a store's schema must be at most version 4" in late.said, late
+        self.world.tally.upgrades += 1
 
     # The end
 

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from tests.collector.postgres import Postgres
-from tests.machine.contracts import AGAIN, BLIND, QUESTIONS, contracts
+from tests.machine.contracts import AGAIN, BLIND, QUESTIONS, RELAYED, contracts
 from tests.machine.machine import DEVICES, Machine, machine
 from tests.machine.nursery import Nursery
 from tests.machine.world import Tally
@@ -48,6 +48,24 @@ def test_what_was_acknowledged_stays(new_store: Callable[[Path], str], nursery: 
     run_state_machine_as_test(machine(new_store, nursery, tally), settings=SHORT)
     assert tally.acknowledged > 50, tally
     assert tally.kills > 4, tally
+
+
+def test_collectors_of_the_release_before_are_upgraded_while_people_go_on(
+    new_store: Callable[[Path], str], nursery: Nursery, older: Nursery
+) -> None:
+    tally = Tally()
+    one = machine(new_store, nursery, tally, older)()
+    people = [("post", 0), ("answer", 1), ("withdraw", 2), ("post", RELAYED), ("count", 0)]
+    try:
+        one.crowd(1)
+        one.upgrade(before=people, beside=people, transactions=0, kill=False)
+        one.answer(0, "colour", 1)
+        one.upgrade(before=people[:2], beside=people[1:3], transactions=3, kill=True)
+        one.repeat(0, fresh=True)
+        one.count(0, "colour")
+    finally:
+        one.teardown()
+    assert tally.upgrades == 2
 
 
 @pytest.mark.slow

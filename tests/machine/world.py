@@ -50,6 +50,7 @@ class Tally:
     refused: int = 0
     interrupted: int = 0
     acknowledged: int = 0
+    upgrades: int = 0
 
 
 @dataclass
@@ -113,8 +114,16 @@ class Ran:
 class World:
     """One store with all that works on it; made new for every run of the machine."""
 
-    def __init__(self, folder: Path, store_url: str, nursery: Nursery, tally: Tally) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        store_url: str,
+        nursery: Nursery,
+        tally: Tally,
+        older: Nursery | None = None,
+    ) -> None:
         self.folder, self.store_url, self.nursery, self.tally = folder, store_url, nursery, tally
+        self.older = older
         self.clock = nursery.clock
         self.clock.start_again()
         self.front = Front()
@@ -181,23 +190,25 @@ class World:
 
     # Collectors
 
-    def serve(self, place: int, contract: Path) -> Ran:
-        """Start a collector; it may refuse, with a sentence."""
+    def serve(self, place: int, contract: Path, nursery: Nursery | None = None) -> Ran:
+        """Start a collector, of today's version unless said; it may refuse, with a sentence."""
         assert self.serving[place] is None
         arguments = ["serve", str(contract), "--store", self.store_url, "--port", "0", "--json"]
         arguments += ["--analyst-token-file", str(self.folder / "tokens")]
         arguments += ["--gateway-key", "gateway.pem", "--relay-token-file", "relays"]
-        started = self._started(arguments, _COLLECTORS[place])
+        started = self._started(arguments, _COLLECTORS[place], nursery)
         if isinstance(started, Ran):
             return started
         self.serving[place] = started
         self._retarget()
         return Ran("done", "")
 
-    def _started(self, arguments: Sequence[str], brake: int) -> Serving | Ran:
+    def _started(
+        self, arguments: Sequence[str], brake: int, nursery: Nursery | None = None
+    ) -> Serving | Ran:
         """A command that serves, once it does; or how it ended."""
         self.clock.set_brake(brake, 0)
-        child = self.nursery.command(arguments, cwd=self.folder, brake=brake)
+        child = (nursery or self.nursery).command(arguments, cwd=self.folder, brake=brake)
         child.wait_until(lambda: "}" in child.out.read_text() if child.out.exists() else False)
         said = child.out.read_text()
         if "}" not in said:
@@ -529,13 +540,14 @@ class World:
                     assert (seen.days[day].tally == mechanism.tally(rows)).all()
         path.unlink()
 
-    def age(self) -> None:
-        """Make the store one of an older Rumor; whoever opens it next migrates it."""
+    def age(self) -> bool:
+        """Make the store one of an older Rumor, if it can be; whoever opens it next migrates it."""
         for shown in observe(self.store).values():
             if any(seen.spans or seen.dropped for seen in shown.questions.values()):
-                return  # an older Rumor has none
+                return False  # an older Rumor has none
         self.close_store()
         rewind(self.store_url)
+        return True
 
     # The end
 

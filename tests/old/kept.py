@@ -8,6 +8,7 @@ import gzip
 import json
 import shutil
 import socket
+import tarfile
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -103,3 +104,10 @@ def received(store: Store, collection: Collection) -> dict[str, tuple[str, str]]
         for question in collection.questions
         for id, report in stored(store, entry, question.id).items()
     }
+
+
+def unpacked(place: Path) -> Path:
+    """The package of the release before, unpacked in a folder: what PYTHONPATH then names."""
+    with tarfile.open(HERE / "0.1.0" / "source.tar.xz") as packed:
+        packed.extractall(place, filter="data")
+    return place / "src"

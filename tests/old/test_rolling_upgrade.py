@@ -15,7 +15,6 @@ import random
 import secrets
 import subprocess
 import sys
-import tarfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -31,7 +30,7 @@ from rumor.contract.collection import Collection
 from rumor.contract.deletion import KEY_BYTES, report_id
 from tests.collector.postgres import Postgres
 from tests.collector.tools import Answer, call, send, stored
-from tests.old.kept import HERE
+from tests.old.kept import HERE, unpacked
 
 PRESENT = HERE.parent.parent / "src"
 RUNNER = HERE / "run_collector.py"
@@ -49,9 +48,7 @@ with Client(sys.argv[1], sys.argv[2], attempts=3) as client:
 def older(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder with the older version's package."""
     place = tmp_path_factory.mktemp("older")
-    with tarfile.open(HERE / "0.1.0" / "source.tar.xz") as packed:
-        packed.extractall(place, filter="data")
-    return place / "src"
+    return unpacked(place)
 
 
 class Running:
@@ -78,7 +75,8 @@ class Running:
 class Load:
     """Senders of reports that go on until told, each body to whichever collector is there.
 
-    Where they withdraw, they take back some reports of every second body.
+    Every third body comes once more, as from a sender who heard no answer. Where they withdraw,
+    they take back some reports of every second body.
     """
 
     def __init__(self, contract: Collection, *, withdraws: bool = False) -> None:
@@ -113,8 +111,9 @@ class Load:
             rows = {id: report.tobytes() for id, report in zip(ids, reports, strict=True)}
             self.offered |= rows.keys()
             body = b"".join(id + report for id, report in rows.items())
-            if not self._until_done(turns, partial(self._hand_in, body=body)):
-                return
+            for _ in range(1 if number % 3 else 2):
+                if not self._until_done(turns, partial(self._hand_in, body=body)):
+                    return
             back = set(ids[:WITHDRAWN] if self.withdraws and number % 2 else ())
             self.acknowledged |= {id: row for id, row in rows.items() if id not in back}
             if back:
