@@ -340,9 +340,9 @@ def choose_days() -> Life:
                 "period": p,
                 "quantity": "share",
                 "value": f"v{i}",
-                "line": 0.1 * i,
-                "low": 0.05,
-                "high": 0.2,
+                "line": 0.1 * i - 0.35,
+                "low": 0.05 * (2 - i),
+                "high": 0.2 * i,
             }
             for i in range(1, 9)
             for p in ("2026-01-01..2026-01-31", "2026-02-24")
@@ -371,7 +371,7 @@ def choose_days() -> Life:
     compared = {
         "level": 0.9,
         "looks": "any",
-        "groups": {"first days": 1, "last days": 2},
+        "groups": {"2025-12-30..2026-02-14": 1, "2026-02-20..2026-02-20": 2},
         "tests": [{"test": "chi-squared", "statistic": 7.4766, "freedom": 10, "p_value": 0.6798}],
         "notes": ["another note."],
         "estimates": [

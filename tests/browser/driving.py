@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import Browser, BrowserContext, Dialog, Page
 
 from tests.browser.bidi import Firefox
 
@@ -50,6 +50,10 @@ class Tab(ABC):
     @abstractmethod
     def go(self, url: str) -> None:
         """Open an address, and wait until it has loaded."""
+
+    @abstractmethod
+    def reload(self) -> list[str]:
+        """Load the page anew whatever it asks, and return what it asked."""
 
     @abstractmethod
     def run(self, function: str, *given: Any) -> Any:
@@ -148,6 +152,18 @@ class Chromium(Tab):
     def go(self, url: str) -> None:
         self._page.goto(url)
 
+    def reload(self) -> list[str]:
+        asked: list[str] = []
+
+        def accept(dialog: Dialog) -> None:
+            asked.append(dialog.type)
+            dialog.accept()
+
+        self._page.on("dialog", accept)
+        self._page.reload()
+        self._page.remove_listener("dialog", accept)
+        return asked
+
     def run(self, function: str, *given: Any) -> Any:
         return self._page.evaluate(f"(given) => ({function})(...given)", list(given))
 
@@ -175,11 +191,17 @@ class FirefoxTab(Tab):
     def __init__(self, firefox: Firefox, person: str) -> None:
         super().__init__()
         self._firefox, self._person = firefox, person
+        self._asked: list[str] = []
         made = firefox.do("browsingContext.create", type="tab", userContext=person)
         self._id: str = made["context"]
         self._listen("log.entryAdded", self._said)
         self._listen("network.beforeRequestSent", self._requested)
-        events = ["log.entryAdded", "network.beforeRequestSent"]
+        self._listen("browsingContext.userPromptOpened", self._prompted)
+        events = [
+            "browsingContext.userPromptOpened",
+            "log.entryAdded",
+            "network.beforeRequestSent",
+        ]
         firefox.do("session.subscribe", events=events, contexts=[self._id])
         self.before(_WATCH)
         self.resize(1280, 900)
@@ -191,6 +213,10 @@ class FirefoxTab(Tab):
         if entry["source"].get("context") == self._id:
             self.noises.append(f"{entry['level']}: {entry.get('text')}")
 
+    def _prompted(self, event: dict[str, Any]) -> None:
+        if event["context"] == self._id:
+            self._asked.append(event["type"])
+
     def _requested(self, event: dict[str, Any]) -> None:
         if event["context"] == self._id:
             request = event["request"]
@@ -201,6 +227,12 @@ class FirefoxTab(Tab):
 
     def go(self, url: str) -> None:
         self._do("browsingContext.navigate", url=url, wait="complete")
+
+    def reload(self) -> list[str]:
+        # Firefox says yes to this question by itself, and tells that it was asked.
+        self._asked.clear()
+        self._do("browsingContext.reload", wait="complete")
+        return [*self._asked]
 
     def run(self, function: str, *given: Any) -> Any:
         # Values travel as JSON, which is what the tests give and take.

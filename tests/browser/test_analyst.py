@@ -58,14 +58,17 @@ def page(open_page: OpenPage, survey: str) -> Page:
 
 def test_how_many_say_yes_since_when_and_is_that_more_than_last_week(page: Page) -> None:
     # 1. How many say no, the most frequent answer of 28,000? 2. Since when has it changed?
-    headline(page, r"^no: \d+\.\d+% \(\d+\.\d+ to \d+\.\d+\), up \d+\.\d+ points since 9 March")
+    headline(
+        page,
+        r"^no: \d+\.\d+% \(\d+\.\d+ to \d+\.\d+\), up \d+\.\d+ percentage points since 9 March",
+    )
     # 3. How sure is each figure? It stands at the end of its bar.
     for answer in ("yes", "no"):
         row = page.locator("#shares li", has=page.get_by_text(answer, exact=True))
         expect(row).to_have_text(re.compile(rf"^{answer}\d+\.\d+% \d+\.\d+ to \d+\.\d+$"))
     # 4. Is that more than in the week before?
     page.get_by_role("button", name="Against the period before").click()
-    against = r"up \d+\.\d+ points \(\d+\.\d+ to \d+\.\d+\) against the 7 days before$"
+    against = r"up \d+\.\d+ percentage points \(\d+\.\d+ to \d+\.\d+\) against the 7 days before$"
     headline(page, rf"^no: .*, {against}")
     expect(page.locator("#shares li").first).to_contain_text(re.compile(against))
     shown = page.get_by_role("button", name="7 days", exact=True)

@@ -28,6 +28,10 @@ def test_a_phone_shows_one_question_a_screen(open_page: OpenPage, tmp_path: Path
         page.get_by_role("button", name="Skip").click()
         expect(page.locator("#q-hours")).to_be_focused()
         expect(page.locator("#progress")).to_have_text("2 of 3")
+        # The buttons are at the lower end of the window, and nothing is below them.
+        below = "innerHeight - document.querySelector('#action').getBoundingClientRect().bottom"
+        assert page.evaluate(below) == pytest.approx(0, abs=1)
+        assert page.evaluate("document.documentElement.scrollHeight <= innerHeight")
         field = page.locator("[data-question=hours] input")
         field.fill("7")
         page.get_by_role("button", name="Back").click()

@@ -127,6 +127,23 @@ def test_what_is_shown_is_what_leaves(people: People, shown: Showcase) -> None:
     tab.hush()
 
 
+def test_a_reload_asks_before_it_drops_answers(people: People, tmp_path: Path) -> None:
+    with asked(tmp_path, choice("one", ["yes", "no"], 2.0)) as url:
+        tab = people.new()
+        tab.go(url)
+        tab.see("label", "yes")
+        assert tab.reload() == []
+        tab.click("label", "yes")
+        assert tab.reload() == ["beforeunload"]
+        # What was drawn is kept, so nothing is lost by it.
+        tab.click("label", "yes")
+        tab.click("#go")
+        tab.see(".card.drawn")
+        assert tab.reload() == []
+        tab.see(".card.drawn")
+        tab.hush()
+
+
 def test_a_double_click_and_two_tabs_debit_once(people: People, tmp_path: Path) -> None:
     with asked(tmp_path, choice("one", ["yes", "no"], 2.0)) as url:
         tab = people.new()

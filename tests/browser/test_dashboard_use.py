@@ -269,7 +269,9 @@ def test_tables_on_a_phone_have_all_their_columns(open_page: OpenPage, tmp_path:
             page.get_by_text(name).click()
         page.get_by_role("button", name="Compare").click()
         expect(page.locator("#compared tbody tr")).to_have_count(3)
-        compared = ["1 March", "2 March to 3 March", "difference"]
+        said = "First period: 1 March. Second period: 2 March to 3 March. Differences are in"
+        expect(page.locator("#compared")).to_contain_text(f"{said} percentage points.")
+        compared = ["first period", "second period", "difference"]
         for place, columns in (
             ("#table", ["share", "95% interval", "standard error"]),
             ("#changes", ["before", "after", "from", "p-value", "adjusted"]),

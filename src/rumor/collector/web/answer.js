@@ -199,7 +199,7 @@ function renderAction() {
   }
   const [label, act] = waiting ? [words.send(waiting), send] : [ready ? words.add(ready) : words.addNone, addNoise];
   const button = h("button", { type: "button", id: "go", class: "primary", onclick: act, disabled: page.busy || !(ready || waiting) },
-    page.busy ? words.sending : label);
+    page.busy && waiting ? words.sending : label);
   byId("hint").textContent = waiting ? words.sendHint : ready ? words.addHint : "";
   byId("action").replaceChildren(button);
   page.steps?.bar();

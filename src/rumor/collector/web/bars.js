@@ -1,7 +1,7 @@
 /** Figures in rows: each with its name, its share or mean with the interval in print, and a bar to compare by. */
 
 import { h } from "/client/view/dom.js";
-import { ends as endsOf, plain } from "./numbers.js";
+import { ends as endsOf, plain, points } from "./numbers.js";
 
 /** The most rows of a chart; tables and downloads have more. */
 export const ROWS = 20;
@@ -63,6 +63,6 @@ export function differences(estimates) {
   const isShare = ["share", "up to"].includes(estimates[0].quantity);
   const rows = estimates.filter(({ quantity }) => quantity === estimates[0].quantity).map((row) => ({ ...row, answer: row.difference }));
   const far = Math.max(...rows.slice(0, ROWS).flatMap(({ low, high }) => [Math.abs(low), Math.abs(high)]));
-  const show = (number) => (number > 0 ? "+" : "") + (isShare ? (100 * number).toFixed(1) : plain(number));
-  return h("div", {}, isShare && h("p", { class: "soft" }, "The second period less the first, in points:"), figureRows(rows, { ends: [-far, far], show, mark: "difference" }));
+  const show = (number) => (number > 0 ? "+" : "") + (isShare ? points(number) : plain(number));
+  return h("div", {}, isShare && h("p", { class: "soft" }, "The second period less the first, in percentage points:"), figureRows(rows, { ends: [-far, far], show, mark: "difference" }));
 }

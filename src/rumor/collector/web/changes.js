@@ -1,6 +1,6 @@
 /** What changed: of each value how much, since when or against which days, and whether chance explains it. */
 
-import { day, plain } from "./numbers.js";
+import { day, plain, points } from "./numbers.js";
 
 const SHARES = ["share", "up to"];
 const CHANCE = 0.05; // the adjusted p-value below which a change is more than chance
@@ -32,11 +32,11 @@ export const differencesOf = (compared, quantity, before) =>
     clear: each.adjusted < CHANCE, p: each.p_value, when: `against ${before}`,
   }]));
 
-/** Return a change in words: "down 8.0 points since 7 November". */
+/** Return a change in words: "down 8.0 percentage points since 7 November". */
 export function saidChange({ size, low, high, isShare, clear, when }) {
   if (!clear) return `no clear change ${when}`;
-  const amount = (number) => (isShare ? (100 * Math.abs(number)).toFixed(1) : plain(Math.abs(number), 2));
+  const amount = (number) => (isShare ? points(Math.abs(number)) : plain(Math.abs(number), 2));
   const [least, most] = [low, high].map((end) => (end === null ? null : amount(end))).sort((a, b) => Number(a) - Number(b));
   const ends = least === null ? "" : ` (${least} to ${most})`;
-  return `${size > 0 ? "up" : "down"} ${amount(size)}${isShare ? " points" : ""}${ends} ${when}`;
+  return `${size > 0 ? "up" : "down"} ${amount(size)}${isShare ? " percentage points" : ""}${ends} ${when}`;
 }

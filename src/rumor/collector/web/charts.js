@@ -104,7 +104,9 @@ const LINES = ["#3b82c4", "#d9480f", "#2f9e44", "#8f5fc7", "#a68423", "#0b8a9c"]
 
 /** How values moved: a smoothed line each, with its band; days past retention stand at the first of several. */
 export function moved(given, isShare, width) {
-  const rows = given.map((row) => ({ ...row, value: named(row.value), first: row.period.slice(0, 10) }));
+  // A share is drawn within the axis; the numbers beside the pointer are as they are.
+  const within = (number) => (isShare && number !== null ? Math.min(1, Math.max(0, number)) : number);
+  const rows = given.map((row) => ({ ...row, value: named(row.value), first: row.period.slice(0, 10), at: within(row.line), from: within(row.low), to: within(row.high) }));
   const axis = { tickCount: 5, grid: true, ...(isShare ? { format: "%" } : {}) };
   const number = (field, title) => ({ field, type: "quantitative", format: isShare ? ".2%" : ".4~g", title });
   const color = { field: "value", type: "nominal", title: null, sort: null, scale: { range: LINES }, legend: { orient: "top", labelColor: colour("--ink"), labelFontSize: 12, symbolType: "stroke", symbolOpacity: 1, symbolStrokeWidth: 3, columns: Math.max(1, Math.floor(width / 200)), labelLimit: Math.min(width - 40, 300) } };
@@ -119,8 +121,8 @@ export function moved(given, isShare, width) {
       tooltip: [{ field: "period", type: "nominal" }, { field: "value", type: "nominal" }, number("line", "line"), number("low", "from"), number("high", "to")],
     },
     layer: [
-      { mark: { type: "area", opacity: 0.15 }, encoding: { y: y("low"), y2: { field: "high" } } },
-      { mark: { type: "line", strokeWidth: 2 }, encoding: { y: y("line") } },
+      { mark: { type: "area", opacity: 0.15 }, encoding: { y: y("from"), y2: { field: "to" } } },
+      { mark: { type: "line", strokeWidth: 2 }, encoding: { y: y("at") } },
     ],
   };
 }

@@ -32,6 +32,6 @@ export function groupCharts(question, overall, columns, estimates) {
   return columns.map(({ name, all, groups }) => h("div", {},
     h("h3", {}, name),
     h("div", { class: "charts multiples" }, groups.map(({ group, reports }) =>
-      h("div", {}, h("h4", { dir: "auto" }, group, h("span", { class: "soft" }, ` ${counted(reports, "report")}`)), chart(question, found.get(`${name}=${group}`), { most })))),
+      h("div", {}, h("h4", { dir: "auto" }, group, h("span", { class: "soft" }, ` ${counted(reports, "report")}`)), chart(question, found.get(`${name}=${group}`), { most, isRanked: isList })))),
     all.length > groups.length && h("p", { class: "soft" }, `The ${counted(groups.length, "largest group")} of ${all.length}.`)));
 }

@@ -24,3 +24,10 @@ export function day(text) {
   const year = date.getUTCFullYear() === new Date().getUTCFullYear() ? {} : { year: "numeric" };
   return date.toLocaleDateString("en-GB", { day: "numeric", month: "long", ...year, timeZone: "UTC" });
 }
+/** Return a period FROM..TO as people say it: "7 November to 13 November", or its only day. */
+const periodSaid = (period) => [...new Set(period.split(".."))].map(day).join(" to ");
+/** Return a sentence with its days and periods as people say them. */
+export const daysSaid = (text) => text.replace(/\b\d{4}-\d\d-\d\d(\.\.\d{4}-\d\d-\d\d)?\b/g, periodSaid);
+
+/** Return a difference of shares in percentage points. */
+export const points = (value, digits = 1) => (100 * value).toFixed(digits);

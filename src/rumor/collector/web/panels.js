@@ -5,7 +5,7 @@ import { Refused } from "./api.js";
 import { validFor } from "./looks.js";
 import { ROWS } from "./bars.js";
 import { changesOf } from "./changes.js";
-import { counted, day, decimals, pValue, plain, share, whole } from "./numbers.js";
+import { counted, day, daysSaid, decimals, pValue, plain, points, share, whole } from "./numbers.js";
 import * as choice from "./kinds/choice.js";
 
 // Kinds whose panel differs from that of a choice.
@@ -64,7 +64,7 @@ export function alarms(estimate, integrity) {
   ].filter(Boolean);
 }
 
-const sentence = (text) => text[0].toUpperCase() + text.slice(1).replace(/\.?$/, ".");
+const sentence = (text) => text[0].toUpperCase() + daysSaid(text.slice(1)).replace(/\.?$/, ".");
 
 /** Return how many answers stand out from noise, in a sentence; null where answers are no list. */
 export function standing({ above_noise: found }) {
@@ -127,10 +127,12 @@ const LINES = 6;
 /** Show what a weekly watch has found, however often the page is read: each change, and the promise. */
 function watched({ finding, promise, changes }) {
   const told = ({ quantity, value, from, before, after, low, high }) => {
-    const show = (number) => (["share", "up to"].includes(quantity) ? share(number, 1) : plain(number, 4));
-    return h("li", {}, h("strong", { dir: "auto" }, String(value)), ` from ${show(before)} to ${show(after)} since ${day(from)}; the difference is ${show(low)} to ${show(high)} (95%).`);
+    const isShare = ["share", "up to"].includes(quantity);
+    const show = (number) => (isShare ? share(number, 1) : plain(number, 4));
+    const ends = isShare ? `${points(low)} to ${points(high)} percentage points` : `${show(low)} to ${show(high)}`;
+    return h("li", {}, h("strong", { dir: "auto" }, String(value)), ` from ${show(before)} to ${show(after)} since ${day(from)}; the difference is ${ends} (95%).`);
   };
-  return [h("p", { class: changes.length ? "notice info" : null }, finding), changes.length && h("ul", {}, changes.map(told)), h("p", { class: "soft" }, promise)].filter(Boolean);
+  return [h("p", { class: changes.length ? "notice info" : null }, daysSaid(finding)), changes.length && h("ul", {}, changes.map(told)), h("p", { class: "soft" }, daysSaid(promise))].filter(Boolean);
 }
 
 /** Return the trend's lines, of the values that changed and then of the largest, and the table of all changes. */
@@ -144,7 +146,7 @@ export function movement(found) {
   const rows = found.estimates.filter(({ quantity, value }) => quantity === sure[0].quantity && named.includes(value));
   const show = ({ quantity }) => (number) => (["share", "up to"].includes(quantity) ? share(number, 1) : plain(number, 4));
   const head = ["value", "before", "after", "from", "p-value", "adjusted"];
-  const cells = (change) => [show(change)(change.before), show(change)(change.after), change.from, pValue(change.p_value), pValue(change.adjusted)];
+  const cells = (change) => [show(change)(change.before), show(change)(change.after), day(change.from), pValue(change.p_value), pValue(change.adjusted)];
   const table = tableOf("The largest change of every value", head, sure.map((change) => [String(change.value), cells(change)]));
   const explained = "The largest change of each value, for who looks once. Its p-value is adjusted for searching every day; the last column is also adjusted for searching every value.";
   return { rows, isShare, parts: [...watched(found.watch), h("details", {}, h("summary", {}, "Largest change of each answer"), table, h("p", { class: "soft" }, explained)), ...found.notes.map((note) => h("p", { class: "soft" }, sentence(note)))] };
@@ -152,12 +154,18 @@ export function movement(found) {
 
 /** Show the differences between two periods as a table, with the omnibus test. */
 export function comparison(found) {
-  const show = ({ quantity, stderr }) => (number) => (["share", "up to"].includes(quantity) ? share(number, decimals(stderr)) : plain(number, 4));
-  const [first, second] = Object.keys(found.groups).map((days) => [...new Set(days.split("..").map(day))].join(" to "));
-  const head = ["value", first, second, "difference", `${share(found.level, 0)} interval`, "p-value", "adjusted"];
-  const cells = (row) => [...["first_estimate", "second_estimate", "difference"].map((name) => show(row)(row[name])), `${show(row)(row.low)} to ${show(row)(row.high)}`, pValue(row.p_value), pValue(row.adjusted)];
+  const isShare = ({ quantity }) => ["share", "up to"].includes(quantity);
+  const show = (row) => (number) => (isShare(row) ? share(number, decimals(row.stderr)) : plain(number, 4));
+  const less = (row) => (number) => (isShare(row) ? points(number, decimals(row.stderr)) : plain(number, 4));
+  const [first, second] = Object.keys(found.groups).map(daysSaid);
+  // The unit is said once, or with its figures where rows have several.
+  const unit = found.estimates.every(isShare) ? " Differences are in percentage points." : "";
+  const unitOf = (row) => (isShare(row) && !unit ? " percentage points" : "");
+  const head = ["value", "first period", "second period", "difference", `${share(found.level, 0)} interval`, "p-value", "adjusted"];
+  const cells = (row) => [show(row)(row.first_estimate), show(row)(row.second_estimate), less(row)(row.difference) + unitOf(row), `${less(row)(row.low)} to ${less(row)(row.high)}${unitOf(row)}`, pValue(row.p_value), pValue(row.adjusted)];
   const test = found.tests[0];
   return [
+    h("p", {}, `First period: ${first}. Second period: ${second}.${unit}`),
     tableOf("Differences between the periods", head, found.estimates.map((row) => [`${row.quantity === "share" ? "" : `${row.quantity} `}${row.value}`, cells(row)])),
     test.test && h("p", {}, `Omnibus test: ${test.test} ${test.statistic.toFixed(2)} on ${test.freedom} degrees of freedom, p-value ${pValue(test.p_value)}.`),
     h("p", { class: "soft" }, found.looks === "any" ? "Intervals and p-values hold at all looks together." : "Intervals and p-values are for one look."),

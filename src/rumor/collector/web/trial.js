@@ -22,7 +22,7 @@ export async function trialView({ question, value }, { trial: words }) {
   return h("div", { class: "trial" },
     h("p", { class: "soft" }, words.title),
     h("table", {},
-      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, words.what), h("th", { scope: "col" }, words.often), h("td"))),
+      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, words.what), h("th", { scope: "colgroup", colspan: 2 }, words.often))),
       h("tbody", {}, order.slice(0, ROWS).map(row))),
     order.length > ROWS ? h("p", { class: "soft" }, words.rest(order.length - ROWS)) : null);
 }

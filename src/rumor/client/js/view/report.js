@@ -128,7 +128,10 @@ const NAMED = 3;
 /** Return what a report says, as a line. */
 function inBrief(parts, words) {
   const { comma, more } = words.alternatives;
-  return parts.map((part) => {
+  // Bits without labels say more than the group that they were made for.
+  const isFilter = (part) => part.kind === "bits" && !part.labels;
+  const first = [...parts].sort((one, other) => Number(isFilter(other)) - Number(isFilter(one)));
+  return first.map((part) => {
     if (part.kind !== "bits") return `${part.name === "answer" ? "" : `${partName(part, words)}: `}${partValue(part, words)}`;
     const ones = part.value.filter(Boolean).length;
     if (!part.labels) return part.value.length > 1 ? words.bitsSummary(part.value.length, ones) : `${partName(part, words)}: ${ones}`;

@@ -68,7 +68,7 @@ export default {
   withdrawn: (n) => (n === 1 ? "Your report has been withdrawn." : `Your ${n} reports have been withdrawn.`),
   refusals: {
     closed: "This collection is closed and takes no more reports. Yours stay on this device; you can withdraw them below.",
-    "not-admitted": "This invitation is not valid here, or has been used. Your reports stay on this device: enter another invitation above to send the same reports at no further cost.",
+    "not-admitted": "This invitation is not valid here, or has been used. Your reports stay on this device: enter another invitation to send the same reports at no further cost.",
     "unknown-collection": "The collector does not have this collection at the moment. Your reports stay on this device; try again later.",
   },
   spentTitle: "Spent on this collection",
@@ -130,7 +130,7 @@ export default {
   retry: "Try again",
   costAll: (percent, epsilon, n) => (n === 1 ? "" : `If you answer everything, a guess about all your answers that is right half of the time becomes right at most ${percent} of the time (epsilon ${epsilon} in total).`),
   values: { nothing: "no", plus: "yes (higher)", minus: "yes (lower)", chosen: "chosen", "not chosen": "not chosen" },
-  parts: { answer: "answer", set: "set", number: "number", level: "level (how much of the word's beginning is used)", group: "group", box: "box", bit: "bit", bits: "bits", a: "a", b: "b", asked: "question" },
+  parts: { answer: "answer", set: "set", number: "number", level: "level", group: "group", box: "box", bit: "bit", bits: "bits", a: "a", b: "b", asked: "question" },
   asked: {
     asked: (k, of) =>
       `You are asked ${k} of ${of} questions, drawn at random on this device. Under the present contract, nothing is sent about the others. Each answer therefore needs less noise, and a revision cannot exceed the limit below unless you agree.`,

@@ -68,7 +68,7 @@ export default {
   withdrawn: (n) => `已撤回您的${n}份报告。`,
   refusals: {
     closed: "本次调查已经结束，不再接收报告。您的报告仍保存在本设备上，您可以在下面撤回。",
-    "not-admitted": "此邀请码无效或已被使用。您的报告仍保存在本设备上：请在上面填入另一个邀请码，即可发送同样的报告，不会增加消耗。",
+    "not-admitted": "此邀请码无效或已被使用。您的报告仍保存在本设备上：请填入另一个邀请码，即可发送同样的报告，不会增加消耗。",
     "unknown-collection": "服务器上目前没有这项调查。您的报告仍保存在本设备上，请稍后再试。",
   },
   spentTitle: "本次调查的消耗",
@@ -130,7 +130,7 @@ export default {
   retry: "再试一次",
   costAll: (percent, epsilon, n) => (n === 1 ? "" : `如果回答全部问题，对全部答案五五开的猜测，猜对的概率至多为${percent}（合计 ε ${epsilon}）。`),
   values: { nothing: "没有", plus: "有（偏多）", minus: "有（偏少）", chosen: "已选", "not chosen": "未选" },
-  parts: { answer: "答案", set: "集合", number: "数", level: "层级（查看词的前几个字符）", group: "组", box: "箱", bit: "比特", bits: "比特", a: "a", b: "b", asked: "问题" },
+  parts: { answer: "答案", set: "集合", number: "数", level: "层级", group: "组", box: "箱", bit: "比特", bits: "比特", a: "a", b: "b", asked: "问题" },
   asked: {
     asked: (k, of) =>
       `${of}个问题中只问您${k}个，由本设备随机抽取；按目前的内容，其余问题不会发送任何内容。这样每个答案需要的噪声更少；即使以后修订，未经您同意也不会超过下面写明的上限。`,
