@@ -46,6 +46,7 @@ BENCHMARKS = (
     "keyvalue",
     "decode_scale",
     "visits",
+    "scale",
 )
 
 # What people call it, and the module whose `main` prints it.
@@ -125,7 +126,9 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--quick", action="store_true", help="smaller sizes and fewer rounds")
-    parser.add_argument("--full", action="store_true", help="also 1e8 streamed reports (4 GB)")
+    parser.add_argument(
+        "--full", action="store_true", help="also 1e8 streamed reports (4 GB), 1e8 people (16 GB)"
+    )
     parser.add_argument(
         "--only", action="append", choices=(*BENCHMARKS, *TABLES), help="just this one"
     )
