@@ -218,7 +218,8 @@ def compared(id: str) -> Tabular:
 def weighed(id: str) -> Tabular:
     """Return the weighted sum of three groups."""
     weights = {"north": 5, "south": 3, "west": 2}
-    return rumor.weigh(mechanism_of(id), _groups(id), weights, **looked_for(id))
+    found: Tabular = rumor.weigh(mechanism_of(id), _groups(id), weights, **looked_for(id))
+    return found
 
 
 @functools.cache

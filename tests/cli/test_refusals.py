@@ -80,7 +80,7 @@ REFUSED = {
     f"estimate {PAIR} --weights weights.csv --counts": "weighed by their reports; got --counts",
     f"estimate {PAIR} --weight-column w --counts": "got --counts with --weight-column",
     f"estimate {PAIR} --cluster c --earlier a=b": "got --earlier with --cluster",
-    f"estimate {PAIR} --strata s --by b": "or compared in groups (rumor compare --by); got --by b",
+    f"estimate {PAIR} --strata s --by b": "public column of the reports (none); got 'b'",
     f"estimate {PAIR} --strata s --engine gpu": "are read in this process; got --engine gpu",
     f"estimate {PAIR} --weights weights.csv --weights weights.csv": "got 'source' twice",
     f"compare {PAIR} --weight-column w": "(--by); got --weight-column without",

@@ -68,7 +68,10 @@ def compared(name: str) -> rumor.Comparison:
 def weighed(name: str) -> rumor.Combined:
     weights = {"north": 5, "south": 3, "west": 2}
     mechanism = mechanism_of(KINDS[name])
-    return rumor.weigh(mechanism, groups_of(name), weights, **options_of(KINDS[name]))
+    found: rumor.Combined = rumor.weigh(
+        mechanism, groups_of(name), weights, **options_of(KINDS[name])
+    )
+    return found
 
 
 @functools.cache

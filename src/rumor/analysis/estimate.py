@@ -372,7 +372,8 @@ def count(
                 f"an estimate needs at least one report; got none in {str(path)!r}"
                 + ("" if window == (None, None) else " of these days")
             )
-        totals = Totals(dict(sorted(found.items(), key=_stratum_order)), totals.skipped)
+        ordered = {stratum: found[stratum] for stratum in sorted(found, key=stratum_order)}
+        totals = Totals(ordered, totals.skipped)
         yield CountedReports(asked, totals, repeated, kept, some_ids)
 
 
@@ -468,8 +469,7 @@ def _question_of(
     return collection.question(summary.question)
 
 
-def _stratum_order(item: tuple[Stratum, Summary]) -> tuple[bool, bool, int, str]:
+def stratum_order(stratum: Stratum) -> tuple[bool, bool, int, str]:
     """Return a sort key for strata: by number or name, the unknown one last."""
-    stratum = item[0]
     number = stratum if isinstance(stratum, int) else 0
     return stratum is None, isinstance(stratum, str), number, str(stratum)

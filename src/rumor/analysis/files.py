@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,12 +43,27 @@ def estimate_of_collection(
     skip_invalid: bool = False,
     candidates: PathLike | Sequence[str] | None = None,
     engine: Any = "local",
+    weight: str | None = None,
+    strata: str | None = None,
+    cluster: str | None = None,
+    margins: Mapping[str, Mapping[str, float]] | None = None,
     **options: Any,
 ) -> Any:
-    """Estimate one question; with `by`, return one estimate for each group (`GroupedEstimates`)."""
+    """Estimate one question; with `by`, return one estimate for each group (`GroupedEstimates`).
+
+    Where people have weights, `weight`, `strata` and `cluster` name the public columns that hold
+    them, and `margins` has the sizes of the values of further columns, to which weights are raked.
+    """
     from rumor.analysis.estimate import analyse, as_collection, stratum_name
 
+    weighted = {"weight": weight, "strata": strata, "cluster": cluster, "margins": margins}
+    said = [name for name, value in weighted.items() if value]
     if not isinstance(data, (str, os.PathLike)):
+        if said:
+            raise InputError(
+                f"columns of weights are of reports in files (rumor.weigh takes reports in "
+                f"memory); got {said[0]}"
+            )
         if by is not None or window != (None, None) or distinct_ids or skip_invalid:
             raise InputError(
                 "groups, days, ids and invalid reports are chosen among reports in files; "
@@ -57,6 +72,26 @@ def estimate_of_collection(
         asked = as_collection(collection).question(question)
         words: dict[str, Any] = {} if candidates is None else {"candidates": candidates}
         return of_mechanism(asked.mechanism, data, method=method, **words, **options)
+    if said:
+        from rumor.analysis.combine.method import weigh_stored_people
+        from rumor.analysis.compare.method import Counting, ReportSelection
+        from rumor.analysis.survey import DesignColumns
+
+        others = {"method": method != "auto", "engine": engine != "local"}
+        others |= {"candidates": candidates is not None, **dict.fromkeys(options, True)}
+        beside = [name for name, given in others.items() if given]
+        if beside:
+            raise InputError(
+                f"people with weights have unbiased estimates, read in this process; got "
+                f"{said[0]} with {beside[0]}"
+            )
+        sizes = tuple((name, dict(known)) for name, known in (margins or {}).items())
+        counting = Counting("local", window, distinct_ids, skip_invalid)
+        return weigh_stored_people(
+            ReportSelection(collection, data, question, counting=counting),
+            DesignColumns(weight, strata, cluster, sizes),
+            by=by,
+        )
     found = analyse(
         collection,
         data,

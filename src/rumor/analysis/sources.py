@@ -315,12 +315,13 @@ def _groups(column: pa.Array) -> Iterator[tuple[Stratum, Rows]]:
     found, starts = np.unique(codes[order], return_index=True)
     names = coded.dictionary.to_pylist()
     for code, index in zip(found.tolist(), np.split(order, starts[1:]), strict=True):
-        yield _stratum(names[code]) if code >= 0 else None, index
+        yield as_stratum(names[code]) if code >= 0 else None, index
 
 
 def _plain(column: pa.Array) -> pa.Array:
     return column.dictionary_decode() if isinstance(column, pa.DictionaryArray) else column
 
 
-def _stratum(value: object) -> Stratum:
-    return value if isinstance(value, (str, int)) else str(value)
+def as_stratum(value: object) -> Stratum:
+    """Return a value of a public column as the name of a group."""
+    return value if value is None or isinstance(value, (str, int)) else str(value)

@@ -16,8 +16,10 @@ import pyarrow.parquet as pq
 
 from rumor.analysis.compare.quantities import Differences, QuantileDifferences, WithQuantiles
 from rumor.analysis.distinct_ids import require_distinct
+from rumor.analysis.engines.base import Stratum
 from rumor.analysis.estimate import stored_reports
-from rumor.analysis.sources import days_within
+from rumor.analysis.grouping import Grouping
+from rumor.analysis.sources import as_stratum, days_within
 from rumor.contract.collection import Collection, Question
 from rumor.contract.report_file import DAMAGE, RESERVED_COLUMNS, damaged_file_error, report_bytes
 from rumor.core.errors import InputError, format_value
@@ -49,6 +51,12 @@ class ReportRows:
     question: Question
     reports: Reports
     columns: pa.Table
+
+    def strata(self, by: str) -> list[Stratum]:
+        """Return the group of each report, `by` a public column or a period."""
+        [batch] = self.columns.combine_chunks().to_batches()
+        column = Grouping.read(by, batch.schema.names).strata(batch)
+        return [as_stratum(value) for value in column.to_pylist()]
 
 
 def read_rows(

@@ -26,6 +26,7 @@ from rumor.cli.estimate import (
 from rumor.cli.options import PrintedForm, opt, option
 
 if TYPE_CHECKING:
+    from rumor.analysis.combine.result import WeightedGroups
     from rumor.analysis.compare.method import Counting
     from rumor.results.rows import Tabular
     from rumor.results.view import View
@@ -100,7 +101,9 @@ class OutputFiles:
         keep_inputs(*inputs, plot=self.plot, csv=self.csv)
         check_chart_file(self.plot, self.plot_width)
 
-    def deliver(self, result: Tabular, view: View, title: str | None = None) -> None:
+    def deliver(
+        self, result: Tabular | WeightedGroups, view: View, title: str | None = None
+    ) -> None:
         """Write what was asked for, and print the rest."""
         if self.csv is not None:
             from rumor.core.files import write_whole
@@ -144,11 +147,6 @@ def print_weighted(
         )
     if rows.survey.is_of_people:
         check_engine_for_weights(how.engine)
-        if rows.by is not None:
-            raise InputError(
-                f"people with weights are estimated all together, or compared in groups (rumor "
-                f"compare --by); got --by {rows.by}"
-            )
     counted = CountingOptions(
         rows.days,
         rows.distinct_ids,
@@ -161,7 +159,8 @@ def print_weighted(
     with counted.counting() as counting:
         stored = ReportSelection(collection, reports, question, counting=counting)
         if rows.survey.is_of_people:
-            found = weigh_stored_people(stored, rows.survey.columns(), of=view.of)
+            columns = rows.survey.columns()
+            found = weigh_stored_people(stored, columns, by=rows.by, of=view.of)
         else:
             found = weigh_reports(stored, *(rows.survey.weights or ()), by=rows.by, of=view.of)
     OutputFiles(written.plot, written.plot_width, written.csv, form).deliver(

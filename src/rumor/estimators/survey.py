@@ -327,27 +327,31 @@ class Survey:
         weights = self.weights if inside is None else self.weights[inside]
         return float(weights.size * (weights**2).sum() / weights.sum() ** 2)
 
-    def sentences(self) -> list[str]:
-        """Return what the design does to the precision, in words."""
-        effect = self.effect()
+    def sentences(self, inside: Mask | None = None) -> list[str]:
+        """Return what the design does to the precision, of the people `inside`, in words."""
+        weights = self.weights if inside is None else self.weights[inside]
+        effect = self.effect(inside)
         found = [
-            f"design effect of the weights {effect:.3g}: as precise as {self.people / effect:,.0f} "
-            f"reports of equal weight."
+            f"design effect of the weights {effect:.3g}: as precise as "
+            f"{weights.size / effect:,.0f} reports of equal weight."
         ]
         if effect > _UNEVEN:
-            most = np.sort(self.weights)[::-1][: max(1, round(_HEAVIEST * self.people))]
+            most = np.sort(weights)[::-1][: max(1, round(_HEAVIEST * weights.size))]
             found.append(
                 f"a few people decide: the largest {_HEAVIEST:.0%} of weights hold "
-                f"{most.sum() / self.weights.sum():.0%} of the total."
+                f"{most.sum() / weights.sum():.0%} of the total."
             )
         if self.clustered:
-            layer, units = self._of_unit()
-            layers = "" if self.strata is None else f" in {np.count_nonzero(units):,} strata"
+            assert self.units is not None
+            layer, _ = self._of_unit()
+            units = np.unique(self.units if inside is None else self.units[inside])
+            strata = np.unique(layer[units]).size
+            layers = "" if self.strata is None else f" in {strata:,} strata"
             found.append(
-                f"{layer.size:,} clusters{layers}: Student's distribution with "
-                f"{self.freedom():.3g} degrees of freedom."
+                f"{units.size:,} clusters{layers}: Student's distribution with "
+                f"{self.freedom(inside):.3g} degrees of freedom."
             )
-        return [*found, *self.notes]
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -395,7 +399,8 @@ def weighted_means(survey: Survey, scores: Scores, inside: Mask | None = None) -
     plain = (weights @ away**2) / total  # of one person
     part = (weights**2 @ trials**2) / total**2
     if not survey.clustered:
-        within = np.maximum(plain * _unexplained(survey, away, weights), scores.least)
+        unexplained = _unexplained(survey, rows[:, None] * away)
+        within = np.maximum(plain * unexplained, scores.least)
         variance = np.maximum(variance, within * part)
     people = (rows @ trials**2) if scores.trials is not None else rows.sum()
     effect = np.divide(variance * people, plain, out=np.ones_like(mean), where=plain > 0)
@@ -421,11 +426,11 @@ def weighted_means(survey: Survey, scores: Scores, inside: Mask | None = None) -
     )
 
 
-def _unexplained(survey: Survey, away: Vector, weights: Vector) -> Vector | float:
-    """Return the part of the variance that the margins leave."""
+def _unexplained(survey: Survey, away: Vector) -> Vector | float:
+    """Return the part of the variance that the margins leave; `away` is 0 outside a group."""
     if survey.columns is None:
         return 1.0
-    left, whole = weights @ survey.residuals(away) ** 2, weights @ away**2
+    left, whole = survey.weights @ survey.residuals(away) ** 2, survey.weights @ away**2
     return np.minimum(np.divide(left, whole, out=np.ones_like(whole), where=whole > 0), 1.0)
 
 

@@ -9,11 +9,16 @@ import csv
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
-from rumor.analysis.combine.result import Combined, CombinedGroup, DesignEffects
+from rumor.analysis.combine.result import (
+    Combined,
+    CombinedGroup,
+    DesignEffects,
+    WeightedGroups,
+)
 from rumor.analysis.compare.method import (
     Counting,
     ReportGroup,
@@ -30,8 +35,10 @@ from rumor.analysis.compare.quantities import (
     pool_sources,
     weight_groups,
 )
-from rumor.analysis.estimate import as_collection, stratum_name
+from rumor.analysis.engines.base import Stratum
+from rumor.analysis.estimate import as_collection, stratum_name, stratum_order
 from rumor.analysis.people import repeated_within, require_different
+from rumor.analysis.sources import as_stratum
 from rumor.analysis.survey import (
     DesignColumns,
     check_design_target,
@@ -40,8 +47,10 @@ from rumor.analysis.survey import (
     weigh_scores,
 )
 from rumor.contract.collection import Collection, Question
+from rumor.core.columns import as_column
 from rumor.core.errors import InputError, format_value
 from rumor.core.files import PathLike, readable
+from rumor.core.reports import Mask
 from rumor.estimators.data import as_summary
 from rumor.estimators.survey import SurveyDesign
 from rumor.kinds import KINDS, kind_of
@@ -53,14 +62,39 @@ from rumor.mechanisms.base import Mechanism
 _DIFFER = 0.01
 
 
+@overload
 def weigh(
     mechanism: Mechanism,
     groups: Mapping[Any, object] | object,
     weights: Mapping[Any, float] | SurveyDesign,
     *,
+    by: None = None,
     of: str = "population",
     **options: Any,
-) -> Combined:
+) -> Combined: ...
+
+
+@overload
+def weigh(
+    mechanism: Mechanism,
+    groups: Mapping[Any, object] | object,
+    weights: Mapping[Any, float] | SurveyDesign,
+    *,
+    by: object,
+    of: str = "population",
+    **options: Any,
+) -> WeightedGroups: ...
+
+
+def weigh(
+    mechanism: Mechanism,
+    groups: Mapping[Any, object] | object,
+    weights: Mapping[Any, float] | SurveyDesign,
+    *,
+    by: object = None,
+    of: str = "population",
+    **options: Any,
+) -> Combined | WeightedGroups:
     """Estimate a population from groups weighted to their size in it (post-stratification).
 
     `groups` are the reports, or summaries, of each group by name; `weights` how many people of
@@ -68,10 +102,16 @@ def weigh(
     population, however few of it answered.
 
     Where each person has a weight, `groups` are the reports of all, and `weights` a `SurveyDesign`
-    with the weight, the stratum and the cluster of each, in the same order.
+    with the weight, the stratum and the cluster of each, in the same order. With `by`, the group of
+    each, the result has an estimate for each group (`GroupedEstimates`).
     """
     if isinstance(weights, SurveyDesign):
-        return weigh_people(kind_of(mechanism), mechanism, groups, weights, of=of)
+        strata = None if by is None else _strata(by)
+        return weigh_people(kind_of(mechanism), mechanism, groups, weights, strata=strata, of=of)
+    if by is not None:
+        raise InputError(
+            "groups by a column are of people with weights, a SurveyDesign; got weights of groups"
+        )
     if not isinstance(groups, Mapping):
         raise InputError(
             f"weights of groups are for reports by group; got {format_value(type(groups).__name__)}"
@@ -84,38 +124,70 @@ def weigh(
     return weigh_groups(kind_of(mechanism), found, named, of=of, options=options)
 
 
+def _strata(column: object) -> list[Stratum]:
+    """Return the groups in `column`, as a table of any library has them; a missing one is None."""
+    values = as_column(column).tolist()
+    return [None if value != value else as_stratum(value) for value in values]
+
+
 def weigh_people(
     kind: Kind[Any],
     mechanism: Mechanism,
     reports: object,
     design: SurveyDesign,
     *,
+    by: str = "group",
+    strata: Sequence[Stratum] | None = None,
     of: str = "population",
     heading: str = "",
     notes: Sequence[str] = (),
-) -> Combined:
-    """Estimate a population from people who have weights of their own."""
+) -> Combined | WeightedGroups:
+    """Estimate a population from people who have weights of their own.
+
+    With `strata`, the group of each person `by` a column, each group is estimated as a domain of
+    the whole sample: its variance is linearised over all strata, clusters and margins.
+    """
     check_design_target(of)
     known = scored(kind, mechanism, reports)
-    survey = design.resolve(len(known.scores.hits))
+    people = len(known.scores.hits)
+    if strata is not None and len(strata) != people:
+        raise InputError(
+            f"groups must have a row for each of the {people:,} reports; got {len(strata):,}"
+        )
+    survey = design.resolve(people)
     known = kept_scores(known, survey)
-    found = weigh_scores(survey, known)
-    combination = found.combination
-    return Combined(
-        values=known.values,
-        quantities=known.quantities,
-        unbiased=combination.mean,
-        stderr=combination.stderr,
-        intervals=combination,
-        parts={},
-        reports=survey.people,
-        epsilon=mechanism.epsilon,
-        method="weighted, unbiased",
-        of=of,
-        heading=heading,
-        notes=(*notes, *known.notes, *survey.sentences()),
-        design=DesignEffects(found.weights_effect, found.effect, found.means.freedom),
-    )
+
+    def estimated(inside: Mask | None, heading: str, notes: Sequence[str]) -> Combined:
+        found = weigh_scores(survey, known, inside)
+        combination = found.combination
+        return Combined(
+            values=known.values,
+            quantities=known.quantities,
+            unbiased=combination.mean,
+            stderr=combination.stderr,
+            intervals=combination,
+            parts={},
+            reports=found.people,
+            epsilon=mechanism.epsilon,
+            method="weighted, unbiased",
+            of=of,
+            heading=heading,
+            notes=tuple(notes),
+            design=DesignEffects(found.weights_effect, found.effect, found.means.freedom),
+        )
+
+    told = [*notes, *known.notes]
+    if strata is None:
+        return estimated(None, heading, [*told, *survey.sentences(), *survey.notes])
+    column = np.empty(people, dtype=object)
+    column[:] = strata
+    column = column[survey.kept]
+    groups = {}
+    for stratum in sorted(set(column.tolist()), key=stratum_order):
+        inside = np.fromiter((each == stratum for each in column), np.bool_, column.size)
+        groups[stratum] = estimated(inside, "", survey.sentences(inside))
+    named = {stratum_name(stratum): one for stratum, one in groups.items()}
+    return WeightedGroups(by, named, list(groups), heading, (*told, *survey.notes))
 
 
 post_stratify = weigh
@@ -316,17 +388,25 @@ def read_margins(paths: Sequence[PathLike]) -> tuple[tuple[str, dict[str, float]
 
 
 def weigh_stored_people(
-    stored: ReportSelection, columns: DesignColumns, *, of: str = "population"
-) -> Combined:
-    """Estimate a population from stored reports whose `columns` hold a survey design."""
+    stored: ReportSelection,
+    columns: DesignColumns,
+    *,
+    by: str | None = None,
+    of: str = "population",
+) -> Combined | WeightedGroups:
+    """Estimate a population, or groups of it, from stored reports whose `columns` hold a survey
+    design.
+    """
     check_design_target(of)
-    rows = read_design(stored, columns)
+    rows = read_design(stored, columns, by)
     asked = rows.question
     return weigh_people(
         KINDS[asked.kind],
         asked.mechanism,
         rows.reports,
         columns.design(rows.columns),
+        by=by or "group",
+        strata=None if by is None else rows.strata(by),
         of=of,
         heading=question_heading(asked),
         notes=repeated_within(asked, stored.different_people),

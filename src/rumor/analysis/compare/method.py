@@ -146,7 +146,12 @@ def compare_people(
     effects = ", ".join(
         f"{name} {one.weights_effect:.3g}" for name, one in zip(groups, found, strict=True)
     )
-    told = (*known.notes, *survey.sentences(), f"design effect of the weights by group: {effects}.")
+    told = (
+        *known.notes,
+        *survey.sentences(),
+        *survey.notes,
+        f"design effect of the weights by group: {effects}.",
+    )
     return _as_comparison(
         (known.values, known.quantities),
         {name: one.people for name, one in zip(groups, found, strict=True)},
@@ -355,8 +360,8 @@ def read_design(
         for name in more:
             if name not in [*public, "day"]:
                 raise InputError(
-                    f"groups must be a public column of the reports ({', '.join(public)}); got "
-                    f"{format_value(by)}"
+                    f"groups must be a public column of the reports "
+                    f"({', '.join(public) or 'none'}); got {format_value(by)}"
                 )
         return [name for name in (*columns.names(public), *more) if name != "day"]
 
@@ -384,14 +389,12 @@ def compare_stored_people(
     check_design_target(of)
     rows = read_design(stored, columns, by)
     asked = rows.question
-    [batch] = rows.columns.combine_chunks().to_batches()
-    grouping = Grouping.read(by, rows.columns.column_names)
     return compare_people(
         KINDS[asked.kind],
         asked.mechanism,
         rows.reports,
         columns.design(rows.columns),
-        [stratum_name(stratum) for stratum in grouping.strata(batch).to_pylist()],
+        [stratum_name(stratum) for stratum in rows.strata(by)],
         against=against,
         of=of,
         heading=question_heading(asked),

@@ -121,7 +121,7 @@ def regress_kind(
     every = [place for places in found.places.values() for place in places]
     told = []
     if survey is not None:
-        told += survey.sentences()
+        told += [*survey.sentences(), *survey.notes]
         if survey.clustered and survey.clusters < _FEW_CLUSTERS:
             told.append(
                 f"{survey.clusters:,} clusters are few for a regression: below {_FEW_CLUSTERS}, "
