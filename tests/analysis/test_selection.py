@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import rumor
 from rumor.analysis.combine import method as combining
 from rumor.analysis.compare import method as comparing
 from rumor.analysis.compare.method import Counting, ReportSelection
@@ -487,3 +488,41 @@ def test_columns_explain_what_they_stand_beside(
     copied = replace(stored, counting=replace(counting, distinct_ids=False))
     with pytest.raises(InputError, match="a regression takes no copies: --distinct-ids"):
         regressing.regress_reports(copied, "homepage ~ age")
+
+
+@pytest.mark.parametrize("layout", ["files", "folders", "exported", "parts"])
+def test_a_folder_of_several_questions_says_where_those_of_one_are(
+    tmp_path: Path, layout: str
+) -> None:
+    contract = tmp_path / "two.toml"
+    head = 'name = "Two"\nseries = "two"\ncontact = "privacy@example.org"\nusers = 20\n'
+    each = '[[questions]]\nid = "{}"\nkind = "choice"\ntext = "?"\ndomain = 2\nepsilon = 1.0\n'
+    contract.write_text(head + each.format("saves") + each.format("age"))
+    (tmp_path / "answers.csv").write_text("saves,age\n" + "0,1\n" * 20)
+    rumor.privatize(contract, tmp_path / "answers.csv", tmp_path / "r.parquet")
+    folder = tmp_path / "all"
+    places = {
+        "files": ("r-age.parquet", "r-saves.parquet"),
+        "folders": ("of age/r.parquet", "of saves/r.parquet"),
+        "exported": ("question=age/r.parquet", "question=saves/r.parquet"),
+        "parts": ("of age/1/r.parquet", "r.parquet"),
+    }[layout]
+    for question, place in zip(("age", "saves"), places, strict=True):
+        (folder / place).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / f"r-{question}.parquet").rename(folder / place)
+    named = {"files": places[0], "parts": "of age/1"}.get(layout, places[0].partition("/")[0])
+    ending = f"got reports of 'age', 'saves' (name those of 'age' alone: {folder / named})"
+    with pytest.raises(InputError) as problem:
+        rumor.estimate(contract, folder)
+    assert str(problem.value) == f"{folder}: the reports must answer one question; {ending}"
+    if layout == "exported":
+        assert rumor.estimate(contract, folder, question="age").reports == 20
+    else:
+        with pytest.raises(InputError) as problem:
+            rumor.estimate(contract, folder, question="age")
+        assert str(problem.value) == f"{folder}: the reports must answer question 'age'; {ending}"
+    assert rumor.estimate(contract, folder / named).reports == 20
+    if layout in ("files", "parts"):  # a folder that holds the others too is not named
+        with pytest.raises(InputError) as problem:
+            rumor.estimate(contract, folder, question="saves")
+        assert str(problem.value).endswith(f"of 'saves' alone: {folder / places[1]})")

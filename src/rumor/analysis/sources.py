@@ -6,6 +6,7 @@ batches, so files and row groups may be larger than memory.
 
 from __future__ import annotations
 
+import os
 import socket
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -183,6 +184,7 @@ class ParquetSource:
         window: Days = (None, None),
     ) -> None:
         self.files = find_files(path)
+        _require_one_question(self.files, path, collection, question)
         named = self.files[0].question if question is None else question.id
         self.question: Question = question or _question_of_file(self.files[0], collection, named)
         self._by = None if by is None else Grouping.read(by, self.files[0].schema.names)
@@ -228,6 +230,29 @@ class ParquetSource:
                     RowGroup(file.path, file.footer, index, rows, batch, self._by, window, left_out)
                 )
         return parts
+
+
+def _require_one_question(
+    files: Sequence[ReportFile], path: PathLike, collection: Collection, asked: Question | None
+) -> None:
+    """Refuse a folder with reports of several questions, and say where those of one are."""
+    places: dict[str, list[Path]] = {}
+    for file in files:
+        places.setdefault(file.question, []).append(file.path)
+    if len(places) == 1 or any(file.contract != collection.digest for file in files):
+        return
+    wanted = next(iter(places)) if asked is None else asked.id
+    if wanted not in places:
+        return
+    folder = Path(os.path.commonpath([place.parent for place in places[wanted]]))
+    others = [place for name, each in places.items() if name != wanted for place in each]
+    mixed = any(place.is_relative_to(folder) for place in others)
+    of = "one question" if asked is None else f"question {wanted!r}"
+    raise InputError(
+        f"{path}: the reports must answer {of}; got reports of "
+        f"{', '.join(map(repr, sorted(places)))} (name those of {wanted!r} alone: "
+        f"{places[wanted][0] if mixed else folder})"
+    )
 
 
 def _question_of_file(file: ReportFile, collection: Collection, named: str) -> Question:
