@@ -240,7 +240,7 @@ def test_a_chart_has_a_panel_for_each_value_and_a_line_for_each_group(
     survey: Path, capsys: Outputs
 ) -> None:
     found = rumor.estimate(survey / "pension.toml", survey / "r.parquet", weight="w", by="region")
-    [data] = found.plot(title="Savings").to_dict()["datasets"].values() or [[]]
+    [data] = found.plot(title="Savings").to_dict()["datasets"].values()
     drawn = [(row["panel"], row["name"]) for row in data]
     regions = ("r0", "r1", "r2")
     assert drawn == [(f"share {value}", region) for value in ("no", "yes") for region in regions]
@@ -253,6 +253,15 @@ def test_a_chart_has_a_panel_for_each_value_and_a_line_for_each_group(
     drawing = (survey / "c.svg").read_text()
     assert "r2" in drawing
     assert "share yes" in drawing
+
+
+def test_the_panel_of_a_mean_has_one_name() -> None:
+    mechanism, reports = _reports("ages")
+    group = np.where(_AGES > 50, "older", "younger")
+    found = rumor.weigh(mechanism, reports, SurveyDesign(), by=group)
+    [data] = found.plot().to_dict()["datasets"].values()
+    panels = [row["panel"] for row in data]
+    assert panels[:4] == ["mean", "mean", "quantile 10%", "quantile 10%"]
 
 
 def test_groups_of_days_and_unknown_ones_have_names(survey: Path, capsys: Outputs) -> None:

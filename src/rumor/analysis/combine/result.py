@@ -162,6 +162,11 @@ def _chart_rows(combined: Combined, view: View) -> list[dict[str, object]]:
     ]
 
 
+def _panel_name(row: Mapping[str, object]) -> str:
+    """Return the quantity and value of a row; a mean has one word for both."""
+    return " ".join(dict.fromkeys((str(row["panel"]), str(row["name"]))))
+
+
 def _panels(
     combined: Combined, rows: Sequence[Mapping[str, Any]], view: View, title: str | None
 ) -> alt.FacetChart:
@@ -240,7 +245,7 @@ class WeightedGroups(GroupedEstimates):
             asked = make_view(view, options)
             each = [
                 [
-                    {**row, "panel": f"{row['panel']} {row['name']}", "name": one_line(name)}
+                    {**row, "panel": _panel_name(row), "name": one_line(name)}
                     for row in _chart_rows(one, one.checked_view(asked, {}))
                 ]
                 for name, one in self.items()
