@@ -125,6 +125,7 @@ REFUSED = {
     f"estimate {PAIR} --option candidates=1": "candidates is given by --candidates",
     f"estimate {PAIR} --option eta=1 --option eta=2": "--option eta must be given once",
     f"estimate {PAIR} --option assume=smooth --assume smooth": "is the option assume; got both",
+    "modules --import-map /client --page a.html": "--page and --import-map must not go together",
     "modules --import-map ftp://a": "--import-map must be an address or a path; got 'ftp://a'",
     "demo --people 99": "from 100 to 10,000,000; got '99'",
     "papers nothing": "one of list, run, show, cell, checklist; got 'nothing'",

@@ -64,10 +64,12 @@ def test_the_numbers_of_the_design_are_on_the_sheet(name: str, language: str) ->
     design = collection.question().mechanism
     for word in design.spoken().labels or ():
         assert f"“{word}”" in record or f"「{word}」" in record
-    said = "\n".join(why)
+    said, heading = "\n".join(why), sheet.sections[-1].heading
     if design.warning is None:
         assert f"{design.epsilon:.4g}" in said
+        assert heading == sheet_words()[language]["why"]
     else:
+        assert heading == sheet_words()[language]["exposed"]
         assert "∞" not in said
         assert "inf" not in said.split()
         assert sheet_words()[language]["warning"].split("{")[0] in said

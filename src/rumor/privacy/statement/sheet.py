@@ -65,12 +65,14 @@ def _sheet(collection: Collection, question: Question, design: PaperDesign, lang
     first, second = design.labels or ("0", "1")
     named = {"first": first, "second": second, "word": word, "other": other}
     steps = said[_instruction(design)].format(**named, **_numbers(design, word, other))
+    heading = said["why"]
     why = [
         said["promise"].format(
             factor=f"{odds_factor(design.epsilon):,.3g}", epsilon=f"{design.epsilon:.4g}"
         )
     ]
     if design.proved is not None:
+        heading = said["exposed"]
         why = [said["warning"].format(proved=word if design.proved == typed else other)]
     elif design.design in _ANOTHER_QUESTION:
         why.append(said["unknown"])
@@ -85,7 +87,7 @@ def _sheet(collection: Collection, question: Question, design: PaperDesign, lang
         (
             Section(said["do"], (steps, said["aside"])),
             Section(said["write"], (record,)),
-            Section(said["why"], tuple(why)),
+            Section(heading, tuple(why)),
         ),
     )
 
