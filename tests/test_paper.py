@@ -84,7 +84,7 @@ def test_published_numbers_are_those_that_rumor_papers_counts(
 
 def test_the_published_errors_are_those_of_the_readme() -> None:
     readme = (PAPER.parent / "README.md").read_text("utf-8")
-    which = r"\| subset selection, which Rumor would choose"
+    which = r"\| default on subset selection, which it would choose"
     row = re.search(rf"{which} \| (\d+ of 18) \| ([\d.]+) \|", readme)
     assert row is not None
     assert f"in {row[1]}; the geometric mean of the ratios is {row[2]}." in SAID

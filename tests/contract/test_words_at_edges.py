@@ -157,7 +157,7 @@ def test_an_invited_person_has_a_key_for_every_report() -> None:
     keys = admission_keys(asked, code)
     assert (len(keys), len(set(keys))) == (4, 4)
     assert set(admission_keys(collection(CHOICE, OTHER), code)) == {keys[0], keys[1]}
-    assert len(admission_keys(question(ROUNDS), code)) == 3
+    assert len(admission_keys(question(ROUNDS), code)) == 2
 
 
 def test_sizes_of_what_travels() -> None:

@@ -70,7 +70,7 @@ def test_a_stratum_of_one_counts_from_the_common_mean_and_is_named() -> None:
     rest = 7 / 6 * ((u[:7] - u[:7].mean()) ** 2).sum()
     terms = (u / survey.weights)[:, None]
     assert survey.variance(terms)[0] == pytest.approx(rest + u[7] ** 2, rel=1e-12)
-    assert "strata of one report: 'b'" in "\n".join(survey.sentences())
+    assert "strata of one report: 'b'" in "\n".join(survey.notes)
 
 
 def test_raking_meets_all_margins() -> None:
