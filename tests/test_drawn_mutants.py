@@ -275,16 +275,23 @@ def test_quick_tests_are_run_before_the_others_are_loaded() -> None:
         assert one.rounds() == [one]
 
 
-def test_a_changed_default_is_tried_on_the_table_of_defaults(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("file", "operator", "table"),
+    [
+        ("src/rumor/core/a.py", "changed default", "tests/test_defaults.py"),
+        ("src/rumor/core/loops/compiled/a.py", "constant", "tests/core/test_loops.py"),
+    ],
+)
+def test_what_runs_no_line_of_a_change_but_holds_it_is_tried_too(
+    file: str, operator: str, table: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Which runs no line of it; the tests that do are tried too."""
-    file, layer = "src/rumor/core/a.py", tmp_path / "layer-000"
+    """Defaults are read off signatures, and compiled loops leave no trace."""
+    layer = tmp_path / "layer-000"
     for root in (tmp_path, layer / "sources"):
         (root / file).parent.mkdir(parents=True)
         (root / file).write_text("def f(a=1):\n    return a\n")
-    (tmp_path / "tests").mkdir()
-    names = ["tests/test_a.py::test_it", "tests/test_defaults.py::test_them", "tests/test_b.py::b"]
+    (tmp_path / table).parent.mkdir(parents=True)
+    names = ["tests/test_a.py::test_it", f"{table}::test_them", "tests/test_b.py::b"]
     for name in names:
         (tmp_path / name.partition("::")[0]).write_text("")
     tests = [{"name": name, "seconds": 0.1} for name in names]
@@ -299,9 +306,11 @@ def test_a_changed_default_is_tried_on_the_table_of_defaults(
         monkeypatch.setattr(module, "ROOT", tmp_path)
     kept = recording.Recording([recording.Layer(layer)])
     scope = Scope(statement=(1, 1), at_import=True, names=("f",), body=(2, 2))
-    default = Change(file, "changed default", 8, 9, "2", 1, scope)
-    assert sorted(choose(kept, default, 45.0).tests) == sorted(names[:2])
-    assert choose(kept, replace(default, operator="constant"), 45.0).tests == (names[0],)
+    change = Change(file, operator, 8, 9, "2", 1, scope)
+    assert sorted(choose(kept, change, 45.0).tests) == sorted(names[:2])
+    if operator != "constant":
+        other = choose(kept, replace(change, operator="constant"), 45.0)
+        assert other.tests == (names[0],)
 
 
 def test_a_case_that_is_gone_is_no_failure() -> None:

@@ -18,7 +18,8 @@ GOLDEN = "tests/test_docs.py"
 COMMANDS, HELP = "src/rumor/cli/", "tests/cli/test_help.py"
 # Defaults are read off signatures, which runs no line of theirs.
 DEFAULTS = "tests/test_defaults.py"
-COMPILED = "core/loops/compiled/"  # leaves no trace of its lines
+# Compiled loops leave no trace of their lines; each is held to its plain twin.
+COMPILED, TWINS = "core/loops/compiled/", "tests/core/test_loops.py"
 LOAD_S = 0.4  # seconds to load a file of tests
 QUICK_S = 8.0  # seconds of the tests that are run before the others are even loaded
 MOST_TESTS = 1500  # of one run; a command line has an end
@@ -127,11 +128,13 @@ def _tiers(recording: Recording, change: Change) -> Iterator[tuple[bool, set[str
     A line that runs when its module is loaded is touched by whoever loads it first. Such a line
     belongs to the tests of what it is the head of, and of the lines that name what it sets; an
     option of a command, to those of its help; a default, to the table of defaults too. Compiled
-    loops leave no trace either: they belong to the lines that call them.
+    loops leave no trace either: they belong to the tests of twins, and to the lines that call them.
     """
     scope = change.scope
     if change.operator == "changed default":
         yield True, {name for name in recording.tests if _file(name) == DEFAULTS}
+    if COMPILED in change.file:
+        yield True, {name for name in recording.tests if _file(name) == TWINS}
     if not scope.at_import:
         exact = recording.touching(change.file, [change.line])
         lines = range(scope.statement[0], scope.statement[1] + 1)

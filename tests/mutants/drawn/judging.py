@@ -13,13 +13,13 @@ from queue import SimpleQueue
 
 from tests.mutants.catalogue import ROOT
 from tests.mutants.drawn.change import Change
-from tests.mutants.drawn.choosing import Chosen, choose
+from tests.mutants.drawn.choosing import TWINS, Chosen, choose
 from tests.mutants.drawn.equivalents import equivalents, reason
 from tests.mutants.drawn.rates import Outcome
 from tests.mutants.drawn.recording import Recording
 from tests.mutants.trees import Copy, Ending
 
-WARM_UP = "tests/core/test_loops.py"  # compiles every loop
+WARM_UP = TWINS  # compiles every loop
 WARM_UP_LIMIT_S = 900
 LOOPS = "src/rumor/core/loops/"
 
