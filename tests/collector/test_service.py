@@ -455,12 +455,17 @@ class TestSurroundings:
         schemas = document["components"]["schemas"]
         found = [("document", document)]
         found += [part for one in schemas.values() for part in parts("schema", one)]
+        named: set[str] = set()
         for path in document["paths"].values():
             assert path.keys() <= {"get", "post"}
             for operation in path.values():
                 found += parts("operation", operation)
                 assert all(re.fullmatch("[1-5][0-9]{2}", key) for key in operation["responses"])
                 assert "200" in operation["responses"]
+                named |= {name for way in operation.get("security", ()) for name in way}
+        schemes = document["components"]["securitySchemes"]
+        assert set(schemes) == named
+        assert all(one == {"type": "http", "scheme": "bearer"} for one in schemes.values())
         for what, one in found:
             least, more = HELD[what]
             assert least <= set(one) <= least | more, one

@@ -17,9 +17,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from typer.main import get_command
 
 import rumor
 from rumor.cli import main
+from rumor.cli.app import app
 from rumor.cli.common import amount_done
 from rumor.contract import report_parts, table_reports
 from rumor.contract.collection import Collection
@@ -43,6 +45,7 @@ reports_per_person = 3
 """
 HEAD = 'name = "App"\nseries = "app"\ncontact = "nobody"\n'
 ASKED = HEAD + "ask = {questions = 1}\n" + CODE + CODE.replace('"code"', '"other"')
+PRIVATIZE: Any = get_command(app).commands["privatize"]  # type: ignore[attr-defined]
 Outputs = pytest.CaptureFixture[str]
 
 
@@ -209,8 +212,13 @@ def test_a_wrong_answer_in_a_late_row_leaves_nothing() -> None:
 
 OTHERS: dict[str, dict[str, Any]] = {
     "the table": {"table": "other.csv"},
-    "the collection": {"collection": "asked.toml"},
+    "the collection": {"collection": "two.toml"},
+    "--question": {"question": "other"},
     "--keep": {"keep": ["country"]},
+    "--weight-column": {"weight": "other"},
+    "--randomised": {"randomised": True},
+    "--ledger": {"ledger": "elsewhere.people"},
+    "--mark": {"mark": ";"},
     "--day": {"day": "2026-03-03"},
     "--missing": {"missing": "drop"},
     "--seed": {"random": rumor.Seeded(1)},
@@ -222,14 +230,23 @@ OTHERS: dict[str, dict[str, Any]] = {
 def test_only_the_same_run_is_resumed() -> None:
     text = Path("t.csv").read_text()
     Path("other.csv").write_text(text.replace("u1,1,1,FR\n", "u1,1,1,FR\nu1,1,1,FR\n"))
+    two = HEAD + CODE + CODE.replace('"code"', '"other"')
+    Path("both.toml").write_text(two)
+    Path("two.toml").write_text(two.replace("App", "Application"))
     given: dict[str, Any] = {
-        "collection": "c.toml",
+        "collection": "both.toml",
+        "question": "code",
         "table": "t.csv",
         "out": "r/",
         "day": DAY,
         "person": "user",
     }
     stopped(7_000, **given)
+    # Every input of the record has a case here, in the name that the command line gives it.
+    inputs = json.loads(Path("r/_run.json").read_text())["inputs"]
+    assert set(inputs) == set(OTHERS)
+    options = {name for one in PRIVATIZE.params for name in one.opts}
+    assert {name for name in inputs if name.startswith("--")} <= options
     before = bytes_of("r")
     for name, other in OTHERS.items():
         wanted = f"the same table, .*; {name} is not that of the run that was stopped in 'r'"

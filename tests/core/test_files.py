@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from rumor.core import files
 from rumor.core.files import whole_file, write_whole
 
 
@@ -52,3 +55,35 @@ def test_a_missing_folder_is_named_as_the_caller_named_it(tmp_path: Path) -> Non
     with pytest.raises(FileNotFoundError) as problem:
         write_whole(path, b"x")
     assert problem.value.filename == str(path)
+
+
+def _written(path: Path) -> None:
+    write_whole(path, b"x")
+
+
+def _appended(path: Path) -> None:
+    files.append_for_owner(path, b"x")
+
+
+def _new(path: Path) -> None:
+    with files.new_file(path) as aside:
+        aside.write_bytes(b"x")
+
+
+def _held(path: Path) -> None:
+    with files.held_alone(path):
+        pass
+
+
+def _failed(path: Path) -> None:
+    with contextlib.suppress(ValueError), whole_file(path):
+        raise ValueError
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="needs a list of open files")
+@pytest.mark.parametrize("write", [_written, _appended, _new, _held, _failed])
+def test_no_file_is_left_open(tmp_path: Path, write: Callable[[Path], None]) -> None:
+    """A service that writes for months would run out of them."""
+    before = sorted(file.name for file in Path("/proc/self/fd").iterdir())
+    write(tmp_path / "a.bin")
+    assert sorted(file.name for file in Path("/proc/self/fd").iterdir()) == before

@@ -77,7 +77,12 @@ def test_the_naive_product_ends_where_the_paper_says_and_the_odds_do_not() -> No
     naive = frequency.reach({**settings, "likelihood": "probability"}, 1, 1)
     odds = frequency.reach({**settings, "likelihood": "odds"}, 1, 1)
     assert naive["limited"] == [1]
-    assert 350 <= naive["largest domain"][0] < 4_000
+    (largest,) = naive["largest domain"]
+    assert 350 <= largest < 4_000
+    # A domain that works alone works, and one value more does not.
+    for most, limited in ((largest, 0), (largest + 1, 1)):
+        again = frequency.reach({**settings, "likelihood": "probability", "most": most}, 1, 1)
+        assert again == {"largest domain": [largest], "limited": [limited]}
     assert odds == {"largest domain": [4_000], "limited": [0]}
 
 

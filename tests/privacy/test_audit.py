@@ -19,7 +19,9 @@ from rumor.cli import main
 from rumor.core.exact import WORD
 from rumor.core.randomness import Draws, Keyed, RandomSource
 from rumor.core.reports import Reports
+from rumor.core.types import Vector
 from rumor.mechanisms import FrequencyOracle, Mechanism
+from rumor.mechanisms.permanence import FreshAnswers, Permanence
 from rumor.privacy.audit.certificate import certify
 from rumor.privacy.audit.findings import (
     audit_exact,
@@ -163,6 +165,39 @@ def test_broken_mechanisms_fail() -> None:
     forgets = ForgetsItsBits(domain=2, f=0.5, p=0.0, q=1.0)
     over = audit_over_time(forgets, 4, people=1500, random=rumor.Seeded(5))
     assert not over.passed
+
+
+class OneBitTells(FreshAnswers):
+    """Reports of two bytes of coins, but for bit 13, which is the answer."""
+
+    def report_memoised(
+        self, value: object, *, permanent: Keyed, random: RandomSource | None = None
+    ) -> bytes:
+        assert random is not None
+        coins = int(random.stream().words(1)[0]) & 0xFFFF & ~(1 << 13)
+        told = value == self.mechanism.audit.pairs_to_compare()[0][0]
+        return (coins | told << 13).to_bytes(2, "little")
+
+    def transcript_log_ratio(self, transcripts: Reports, first: object, second: object) -> Vector:
+        """Return the verdict of a model that sees nothing."""
+        return np.zeros(len(transcripts))
+
+
+class TellsByOneBit(rumor.UnaryEncoding):
+    @property
+    def permanence(self) -> Permanence:
+        return OneBitTells(self, None)
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        return []
+
+
+def test_a_bit_that_tells_is_found_among_all_bits() -> None:
+    tells = TellsByOneBit(domain=16, epsilon=0.1)
+    over = audit_over_time(tells, 3, people=100, random=rumor.Seeded(6))
+    assert not over.passed
+    assert over.detail.endswith("best event: bit 13 is 1 in 0 of 3 reports")
 
 
 def test_the_lower_bound_is_clopper_and_pearsons() -> None:

@@ -173,3 +173,16 @@ def test_a_key_nobody_reported_has_the_noise_of_its_reports() -> None:
     result = rumor.estimate(block, block.privatize(table, random=rumor.Seeded(3)))
     least = min(rate * (1 - rate) for rate in (rates.miss, rates.miss + rates.gain))
     assert (result.stderr >= math.sqrt(least / 6) / rates.gain * (1 - 1e-9)).all()
+
+
+@pytest.mark.parametrize("oracle", [ORACLES[0], ORACLES[2]], ids=lambda oracle: oracle.name)
+def test_beyond_0_and_1_a_share_has_the_error_of_0_and_of_1(oracle: FrequencyOracle) -> None:
+    """Where all send one report, some values have more than all people, others less than none."""
+    report = oracle.privatize([3], random=rumor.Seeded(2))
+    result = rumor.estimate(oracle, np.repeat(report, 40, axis=0), method="clip")
+    beyond = result.unbiased > 1
+    assert beyond.any()
+    assert (result.unbiased < 0).any()
+    expected = np.sqrt(oracle.variance(np.clip(result.unbiased, 0, 1), 40))
+    for value in range(DOMAIN):
+        assert result.share([value]).stderr == pytest.approx(expected[value], rel=1e-9), value

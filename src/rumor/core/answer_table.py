@@ -191,7 +191,7 @@ class AnswerTable:
             raise InputError("a mark between answers must be a text; got an empty one")
         rule = MissingAnswerRule(missing)
         for other in files[1:]:
-            if other.schema.names != files[0].schema.names or other.schema != files[0].schema:
+            if other.schema != files[0].schema:
                 raise InputError(
                     f"{other.path}: the files of one table must have the same columns, of the same "
                     f"types, as {str(files[0].path)!r}; got others"
