@@ -14,7 +14,7 @@ from rumor.core.errors import InputError
 from rumor.estimators.frequency.likelihood import MatrixLikelihood, oracle_likelihood
 from rumor.estimators.frequency.linear import project
 from rumor.estimators.frequency.scaling import smallest_probability, smallest_scaled
-from rumor.estimators.frequency.solver import maximize, project_scaled, single_support
+from rumor.estimators.frequency.solver import _plain, maximize, project_scaled, single_support
 from rumor.mechanisms import FrequencyOracle, RandomizedResponse, SubsetSelection, UnaryEncoding
 from rumor.mechanisms.summary import Summary
 
@@ -348,3 +348,17 @@ def test_one_report_has_an_optimum(people: int, seed: int) -> None:
     found = rumor.estimate(oracle, np.repeat(report, people, axis=0), method="bayes")
     supported = oracle.support_counts(Summary.empty(oracle).update(report).tally) > 0
     np.testing.assert_allclose(found.frequency, supported / supported.sum(), atol=1e-6)
+
+
+@pytest.mark.parametrize("oracle", ORACLES, ids=lambda o: f"{o.name}-{o.domain}")
+def test_the_update_after_too_long_a_step_is_bayes_rule(oracle: FrequencyOracle) -> None:
+    """It never lowers the likelihood, from wherever it begins."""
+    likelihood = MatrixLikelihood(dense_likelihood(oracle, reports_of(oracle, 60)), np.ones(60))
+    rng = np.random.default_rng(1)
+    for _ in range(5):
+        here = rng.dirichlet(np.ones(oracle.domain))
+        now = likelihood.update(here)
+        after = _plain(here, now)
+        assert after.sum() == pytest.approx(1)
+        assert likelihood.update(after).log_likelihood >= now.log_likelihood - 1e-9
+        np.testing.assert_allclose(after, here * now.gradient, rtol=1e-9)  # shares already

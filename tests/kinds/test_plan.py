@@ -268,10 +268,11 @@ def test_errors_are_as_foretold(number: int) -> None:
     [
         rumor.RandomizedResponse(domain=4, epsilon=1.0),
         rumor.SubsetSelection(domain=5, epsilon=1.0),
+        rumor.SubsetSelection(domain=6, epsilon=1.0, size=3),
         rumor.HadamardResponse(domain=6, epsilon=1.0),
         rumor.UnaryEncoding(domain=7, epsilon=1.0),
     ],
-    ids=lambda oracle: oracle.name,
+    ids=lambda oracle: f"{oracle.name}-{oracle.domain}",
 )
 def test_drawn_counts_have_the_law_of_reports(oracle: FrequencyOracle) -> None:
     law, people, crowds = typical_law(oracle.domain), 500, 4000

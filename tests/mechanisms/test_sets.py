@@ -117,6 +117,18 @@ def test_a_count_of_own_slots_too_rare_for_64_bits_loses_its_boost_and_nothing_e
         for h, p in mechanism._chances.items()
     ]
     assert max(boosts) < 1 + 1e-12
+    # Nor is a crowd hidden less: sets that show slots of both of two people count as before.
+    rest, sets = 1100 - 200, math.comb(1100, 60)
+    both = sum(
+        math.comb(100, h) * math.comb(100, i) * math.comb(rest, 60 - h - i)
+        for h in range(1, 60)
+        for i in range(1, 60 - h + 1)
+    )
+    (part,) = mechanism.blanket().parts
+    each = 1 - Fraction(mechanism.boost, WORD)
+    (shown,) = {row.weight for row in part.pairs[0] if row.first == row.second > 1}
+    assert float(shown / each) == pytest.approx(float(Fraction(both, sets)), rel=1e-6)
+    assert shown / each <= Fraction(both, sets)
 
 
 def test_one_option_and_its_own_slot_is_padded_randomised_response() -> None:

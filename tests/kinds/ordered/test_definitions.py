@@ -475,3 +475,17 @@ def test_the_answer_is_the_average_of_all_laws() -> None:
     each = found.linear(running.T)
     np.testing.assert_allclose(sums, each[0])
     np.testing.assert_allclose(spread, each[1], atol=1e-12)
+
+
+def test_a_function_through_noisy_shares_is_a_distribution_function() -> None:
+    """Shares fall, lie below 0 and above 1: the function rises from 0 to 1 all the same."""
+    places = np.array([0, 2, 4, 6])
+    for shares, ends in (
+        ([0.2, 0.4, 0.6, 0.8], [0.2, 0.4, 0.6, 0.8, 1.0]),
+        ([-0.3, -0.1, 0.5, 0.4], [0.0, 0.0, 0.45, 0.45, 1.0]),
+        ([0.5, 1.3, 1.2, 1.4], [0.5, 1.0, 1.0, 1.0, 1.0]),
+    ):
+        curve = CumulativeCurve.through(scale_of("bins"), places, np.array(shares), np.full(4, 0.1))
+        running = np.cumsum(curve.frequency)
+        np.testing.assert_allclose(running[[*places, 7]], ends, atol=1e-12)
+        assert (curve.frequency >= -1e-12).all()

@@ -303,3 +303,13 @@ def test_shares_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixtur
     for wrong in ("noon", "64..18"):
         assert main([*asked, wrong]) == 2
         assert "a share is of" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("labels", [20, 21])
+def test_each_of_up_to_twenty_labels_has_its_share_in_the_table(labels: int) -> None:
+    names = [f"step {number}" for number in range(labels)]
+    text = estimated(Wave(labels=names, epsilon=2.0), np.full(labels, 1 / labels)).table()
+    listed = [
+        name for name in names if any(line.startswith(f"{name} ") for line in text.split("\n"))
+    ]
+    assert listed == (names if labels == 20 else [])

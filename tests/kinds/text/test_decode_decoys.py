@@ -84,3 +84,17 @@ def test_benjamini_and_hochberg_on_their_own_example() -> None:
     assert benjamini_hochberg(values, 0.05).tolist() == [False] * 11 + [True] * 4
     assert not benjamini_hochberg(np.array([0.04, 0.9]), 0.05).any()
     assert benjamini_hochberg(np.array([0.02, 0.02, 0.9]), 0.05).tolist() == [True, True, False]
+
+
+def test_a_law_on_more_places_than_are_transformed_together_is_the_same() -> None:
+    """Of a fine lattice, one cohort at a time; of a coarse one, all of them at once."""
+    table, bloom = pulls(16, 4), BloomFilter(16, 2, 4, b"law")
+    coarse, fine = decoy_law(bloom, table), decoy_law(bloom, table, steps=1 << 15)
+    assert coarse is not None
+    assert fine is not None
+    assert fine.tail.size > decode_decoys._TOGETHER > coarse.tail.size
+    # Where rounding has room on both sides, the tail of one lies between those of the other.
+    scores, room = np.linspace(-2.0, 4.0, 13), 4 * coarse.slack * coarse.step
+    within = fine.p_values(scores)
+    assert (coarse.p_values(scores + room) <= within + 1e-9).all()
+    assert (within <= coarse.p_values(scores) + 1e-9).all()
