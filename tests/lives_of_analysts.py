@@ -548,7 +548,29 @@ def news() -> Life:
     )
 
 
+def at_the_edges() -> Life:
+    """Look at as much as a control still goes without, or still takes, and at one more.
+
+    Eight questions and nine, texts of 140 letters and 141, 200 values and 201; and days: a span
+    of several together, two days and three.
+    """
+    days = [DAYS[:1], DAYS[1:3], DAYS[1:4]]
+    found = {f"estimates__q{n}": estimate(809, rows(200 + n % 2)) for n in range(9)}
+    asked = [
+        question(f"q{n}", "choice", None, days=days[n % 3], text="n" * (140 + n % 2))
+        for n in range(9)
+    ]
+    steps: list[Step] = []
+    for count in (8, 9):
+        known = network(overview(asked[:count]), **found)
+        steps += [{"do": "set", "of": "network", **known}, SIGNED]
+    steps += [click("#questions button", nth=n) for n in range(1, 6)]
+    # An address may ask for a comparison with days before a lone span: there are none.
+    steps.append({**SIGNED, "address": f"/#question=q0&against=1&token={TOKEN}"})
+    return Life(steps, network(overview(asked), **found), MANUAL)
+
+
 LIVES: Mapping[str, Callable[[], Life]] = {
     life.__name__.replace("_", "-"): life
-    for life in (every_kind, at_a_glance, sign_in_and_out, choose_days, news)
+    for life in (every_kind, at_a_glance, sign_in_and_out, choose_days, news, at_the_edges)
 }

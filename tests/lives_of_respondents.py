@@ -39,7 +39,11 @@ MOOD: dict[str, object] = {
 SHAPES: Mapping[str, Mapping[str, object]] = {
     "numbered": {"kind": "choice", "domain": 5, "epsilon": 1.0},
     "listed": {"kind": "choice", "labels": LABELS[:13], "epsilon": 1.0},
-    "searched": {"kind": "choice", "labels": LABELS, "epsilon": 1.0},
+    "searched": {
+        "kind": "choice",
+        "labels": [label.title() if i % 2 else label for i, label in enumerate(LABELS)],
+        "epsilon": 1.0,
+    },
     "buttons": {"kind": "choice", "labels": LABELS[:12], "epsilon": 1.0},
     "longest-list": {"kind": "choice", "labels": LABELS[:60], "epsilon": 1.0},
     "years": {"kind": "ordered", "low": -0.5, "high": 9.5, "bins": 10, "epsilon": 1.0},
@@ -670,7 +674,7 @@ def elements_of_special_collections() -> Life:
     steps += [
         click("input[type=radio]", nth=0),
         click("button.primary", nth=0),
-        enter("#code", INVITATION),
+        enter("#code", f" {INVITATION} "),
         click("button.primary", nth=0),
         # Another element of a question that was answered meanwhile.
         {"do": "add", "tag": "rumor-question", "attributes": last},

@@ -199,7 +199,6 @@ export class Page {
     this.registry = new Map();
     this.entries = [{ url: new URL(address, browser.origin), state: null }];
     this.at = 0;
-    this.scrolls = 0;
     this.reloads = 0;
     this.told = [];
     this.said = [];
@@ -263,7 +262,7 @@ export class Page {
     define("indexedDB", browser.databases);
     define("sessionStorage", browser.session);
     define("addEventListener", (type, listener) => this.listeners.addEventListener(type, listener));
-    define("scrollTo", () => void this.scrolls++);
+    define("scrollTo", (left, top) => void (this.document.scrolled = `${left}, ${top}`));
     define("HTMLElement", Element);
     define("customElements", { get: (name) => this.registry.get(name), define: (name, made) => void this.registry.set(name, made) });
     define("CSSStyleSheet", class { replaceSync(text) { this.text = text; } });

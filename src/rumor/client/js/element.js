@@ -204,7 +204,7 @@ export class RumorQuestion extends HTMLElement {
     place.append(h("p", { class: "soft" }, words.addHint), button);
     const invited = contract.admission !== "open" && h("p", {},
       h("label", { for: "code" }, words.invitation),
-      h("input", { id: "code", type: "text", autocomplete: "off", value: this.invitation, oninput: ({ target }) => (this.invitation = target.value.trim()) }));
+      h("input", { id: "code", type: "text", autocomplete: "off", value: this.invitation, oninput: ({ target }) => (this.invitation = target.value) }));
     return [oddsView(card.question, words, true), invited, control(card, "title", words, changed)];
   }
 

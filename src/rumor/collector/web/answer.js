@@ -114,7 +114,7 @@ function invitationView() {
   const { words } = page;
   const field = h("input", {
     id: "code", type: "text", autocomplete: "off", autocapitalize: "off", spellcheck: "false", value: page.invitation,
-    "aria-describedby": "code-hint", oninput: (event) => (page.invitation = event.target.value.trim()),
+    "aria-describedby": "code-hint", oninput: (event) => (page.invitation = event.target.value),
   });
   return [h("label", { for: "code" }, words.invitation), field, h("p", { id: "code-hint", class: "soft" }, page.contract.issuer ? words.blind : words.invitationHint)];
 }
