@@ -26,6 +26,7 @@ from rumor.contract.report_file import ReportFile, write_reports
 from rumor.core.answer_table import AnswerTable
 from rumor.core.errors import InputError
 from rumor.mechanisms.summary import Summary
+from tests.limits import Rule, cases, check, whole
 
 COIN = rumor.RandomizedResponse(domain=2, epsilon=1.0)
 TEN = COIN.privatize([0, 1] * 5, random=rumor.Seeded(1))
@@ -234,3 +235,25 @@ def test_counts_of_a_table_are_whole_and_few_enough(
     assert refused(functools.partial(counted, 2**62, 2**62)) == (
         f"a summary counts at most 2^62 reports; got {2**63:,}"
     )
+
+
+def test_what_intervals_assume_is_for_kinds_that_assume_something(contract: Collection) -> None:
+    told: dict[str, Any] = {"different_people": True, "periods": [(DAY, DAY), (None, DAY)]}
+    for id in ("page", "age"):
+        counting = comparing.Counting(assume="smooth")
+        said = refused(
+            functools.partial(
+                comparing.compare_reports, contract, f"{id}.parquet", counting=counting, **told
+            )
+        )
+        assert "assume" in said
+
+
+def watched(horizon: object) -> object:
+    days: Any = {"2026-03-02": TEN, "2026-03-03": TEN}
+    return rumor.watch(COIN, days, every="day", horizon=horizon)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("rule", cases([whole("a horizon", 2, 10_000, watched)]))
+def test_numbers_are_refused_one_off_their_edges(rule: Rule) -> None:
+    check(rule)

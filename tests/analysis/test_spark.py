@@ -34,7 +34,7 @@ from rumor.analysis.engines.spark import engine as spark  # noqa: E402
 from rumor.analysis.engines.spark import launch  # noqa: E402
 from rumor.analysis.engines.spark.engine import SparkEngine  # noqa: E402
 from rumor.analysis.engines.spark.frame import FrameSource  # noqa: E402
-from rumor.analysis.engines.spark.job import Status  # noqa: E402
+from rumor.analysis.engines.spark.job import Done, Status, Watch, run  # noqa: E402
 from rumor.analysis.engines.spark.session import require_java, spark_error  # noqa: E402
 from rumor.analysis.estimate import Analysis, analyse  # noqa: E402
 from rumor.analysis.sources import MemorySource  # noqa: E402
@@ -683,3 +683,22 @@ def test_a_killed_executor_loses_nothing(one_spark: OneSpark, tmp_path: Path) ->
         # What it had kept is lost with it, and not missed.
         assert summarize(kept, question.mechanism, engine=engine) == theirs
     assert killed[0] not in {process.pid for process in executors()}
+
+
+@pytest.mark.parametrize("failed", [0, 2])
+def test_a_status_in_words(failed: int) -> None:
+    told = f"1 stage, 3/4 tasks{' (2 failed)' if failed else ''}, 0 reports/s, 999B"
+    assert str(Status(1, 4, 3, 1, failed, 5, 9, 999, 0.0)) == told
+
+
+def test_a_job_that_ends_before_anybody_looks_is_told_of_once(engine: SparkEngine) -> None:
+    """Its last status comes after its end, whatever was seen on the way."""
+    watch, told = Watch(engine.context, 30), list[Status]()
+
+    def work() -> int:
+        watch.progress.add([Done(watch.job, 0, 30, 120)])
+        return 7
+
+    assert run(engine.context, "quick", work, watch, told.append) == 7
+    (last,) = told
+    assert (last.reports, last.all_reports, last.bytes_read, last.tasks) == (30, 30, 120, 0)

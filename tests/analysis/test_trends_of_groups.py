@@ -97,6 +97,8 @@ def test_charts_of_groups_have_the_same_axes(capsys: Outputs) -> None:
     found = follow_groups(ReportSelection("c.toml", "r.parquet"), "country", "day")
     chart = found.plot().to_dict()
     assert chart["facet"]["field"] == "group"
+    # Three beside one another, with their axes, are as wide as a page.
+    assert chart["columns"] == 720 // (chart["spec"]["width"] + 40) == 3
     assert "resolve" not in chart  # nothing is resolved apart
     (data,) = chart["datasets"].values()
     assert {(row["group"], row["series"]) for row in data} == {

@@ -347,3 +347,24 @@ def test_the_command_takes_a_survey_design(work: Path, capsys: Outputs) -> None:
     assert any(note.startswith("design effect of the weights 1:") for note in told["notes"])
     assert main([*arguments, "--cluster", "village"]) == 2
     assert "--cluster must be a public column" in capsys.readouterr().err
+
+
+def test_the_most_chances_that_are_written_out() -> None:
+    """2^26 reports times values are taken, though not by this test: one report more is not."""
+    oracle = rumor.UnaryEncoding(domain=1 << 13, epsilon=1.0)
+    one = oracle.privatize([0], random=rumor.Seeded(1))
+    many = np.broadcast_to(one, ((1 << 13) + 1, one.shape[1]))
+    with pytest.raises(InputError, match="at most 67,108,864 reports times values; got 8,193 rep"):
+        chances.report_likelihoods(oracle, many)
+
+
+def test_a_work_limit_is_met_at_its_edge(monkeypatch: pytest.MonkeyPatch) -> None:
+    oracle = rumor.UnaryEncoding(domain=6, epsilon=1.0)
+    reports = oracle.privatize([0, 1, 2, 3, 4, 5, 0], random=rumor.Seeded(1))
+    monkeypatch.setattr(chances, "_LISTED", 0)
+    wanted, _, _ = chances.report_likelihoods(oracle, reports)
+    monkeypatch.setattr(chances, "_MAX_CELLS", 42)
+    np.testing.assert_array_equal(chances.report_likelihoods(oracle, reports)[0], wanted)
+    monkeypatch.setattr(chances, "_MAX_CELLS", 41)
+    with pytest.raises(InputError, match="at most 41 reports times values; got 7 reports of 6"):
+        chances.report_likelihoods(oracle, reports)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,10 +12,10 @@ from hypothesis import strategies as st
 
 from rumor.core.errors import InputError
 from rumor.core.types import Vector
-from rumor.kinds.ordered.fit import atoms, steps
+from rumor.kinds.ordered.fit import atoms, search, steps
 from rumor.kinds.ordered.fit.average import OrderedFit, checked_spacings, fit_ordered
 from rumor.kinds.ordered.fit.em import linear_mean
-from rumor.kinds.ordered.fit.likelihood import BandCounts, fit
+from rumor.kinds.ordered.fit.likelihood import BandCounts, ShapeFit, fit
 from rumor.kinds.ordered.fit.shapes import ATOM_VARIANCE, Marks, Shape, Step, families
 from rumor.kinds.ordered.fit.staircase import staircase
 from rumor.mechanisms.wave.band import Band
@@ -333,3 +334,27 @@ def test_many_values_are_fitted_on_blocks_of_outputs() -> None:
     found = fitted(band, law, 100_000, 11)
     assert found.frequency.size == 4096
     assert distance(found.frequency, law) < 0.012
+
+
+def test_fits_that_are_alike_share_the_places_of_their_atoms(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """An atom that all priors agree on is looked for once, and each has what was found."""
+    found, places, located = list[object](), atoms.places, search._located
+
+    def counted(seen: BandCounts, member: ShapeFit) -> object:
+        found.append(member)
+        return places(seen, member)
+
+    monkeypatch.setattr(atoms, "places", counted)
+    members: list[search.Member] = []
+
+    def kept(*of: Any) -> list[search.Member]:
+        made = located(*of)
+        members.extend(made)
+        return made
+
+    monkeypatch.setattr(search, "_located", kept)
+    fitted(wave(50, 2.0), spike(50), 20_000, 1)
+    assert len(members) > 3
+    assert len(found) == 1

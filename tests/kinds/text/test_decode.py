@@ -14,6 +14,8 @@ import pytest
 from numpy.typing import NDArray
 
 import rumor
+from rumor.kinds.text.fit.auto import _unexplained
+from rumor.kinds.text.fit.lasso import BitShares
 from rumor.kinds.word_estimate import WordEstimate
 from rumor.mechanisms.rappor.simulation import simulate_counts
 
@@ -284,3 +286,11 @@ def test_a_word_all_of_whose_bits_were_trimmed_is_left_out() -> None:
     found = rumor.estimate(small, reports, candidates=["a", "b", "c", "d"], trim=0.5)
     assert found.frequency.shape == (4,)
     assert (found.frequency >= 0).all()
+
+
+def test_where_every_bit_was_trimmed_the_next_ones_are_judged_by_their_own_noise() -> None:
+    """No bit is left to tell a spread: an excess is in the standard deviations of reports."""
+    ones = np.ones((1, 4))
+    shares = BitShares(np.array([9]), 0 * ones, 4 * ones, 4 * ones)
+    residual = np.array([[0.9, 1.1, 2.4, -3.0]])  # of half a standard deviation each
+    assert _unexplained(residual, shares, 0 * ones, 2.0).tolist() == [[False, True, True, False]]

@@ -176,3 +176,17 @@ def test_a_filter_that_is_too_small_for_its_candidates_raises_an_alarm() -> None
     assert any(alarm.startswith(sentence) for alarm in result.alarms)
     few = rumor.estimate(rappor, summary, candidates=words[:100])
     assert not any("too small" in alarm for alarm in few.alarms)
+
+
+@pytest.mark.parametrize("total", [1e-6, 1.0, 1e6])
+def test_the_unit_of_precision_moves_no_estimate(total: float) -> None:
+    """Weights that sum to `total`, and penalties in the same unit: estimates and errors stay."""
+    rappor, summary, words, _ = crowd(1, 40)
+    shares, rows = bit_shares(summary), candidate_map(rappor.bloom, words).rows
+    told = []
+    for by in (1.0, total / float(shares.weight.sum())):
+        unit = math.sqrt(by)
+        lasso = Lasso(rows, 1, shares.share, shares.weight * by, tolerance=1e-9 * unit)
+        told.append(best_fit(lasso, [unit * each for each in decode_left_out.PENALTIES]).debiased())
+    np.testing.assert_allclose(told[1][0], told[0][0], atol=1e-7)
+    np.testing.assert_allclose(told[1][1], told[0][1], rtol=1e-4)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from rumor.core.errors import InputError
+from rumor.kinds.planning.planned import Size
 from rumor.kinds.words.code_tables import shipped_code
 from rumor.kinds.words.fit.forecast import (
     Course,
@@ -19,6 +20,7 @@ from rumor.kinds.words.fit.forecast import (
 )
 from rumor.kinds.words.fit.found import discover
 from rumor.kinds.words.fit.search import search_prefixes
+from rumor.kinds.words.plan import planned, word_bits
 from rumor.mechanisms.open_words.code import PrefixCode, Symbol
 from rumor.mechanisms.open_words.design import levels_for, open_words
 from rumor.mechanisms.open_words.open_words import OpenWords
@@ -149,3 +151,17 @@ def test_words_up_to_the_longest_can_be_written() -> None:
         for _ in range(300)
     ]
     assert np.mean(fits) > 0.9
+
+
+@pytest.mark.parametrize("users", [20_000, 10**6])
+def test_the_linear_error_of_a_plan_is_that_of_a_count_of_the_reports_that_tell(users: int) -> None:
+    """Reports of every level at which the word has ended, at the share that is detected."""
+    mechanism, topic = asked(), planned(Size())
+    whole, gain = sum(mechanism.weights), mechanism.gain
+    ended = [
+        n for n in range(mechanism.levels) if (n + 1) * mechanism.step >= word_bits(mechanism, 7)
+    ]
+    telling = users * sum(mechanism.weights[n] for n in ended) / whole
+    rate = 1 / mechanism.buckets + gain * topic.detectable(mechanism, users)
+    deviation = math.sqrt(telling * rate * (1 - rate))
+    assert topic.linear(mechanism, users) == pytest.approx(deviation / telling / gain, rel=1e-9)
