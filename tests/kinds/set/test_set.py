@@ -218,6 +218,20 @@ def test_bad_tables_get_one_sentence(
     assert "maybe" not in said
 
 
+@pytest.mark.parametrize("mechanism", [{"labels": WAYS}, {"domain": 4}], ids=str)
+def test_an_option_of_a_list_must_not_be_missing(mechanism: dict[str, Any], tmp_path: Path) -> None:
+    """A list without options is an answer; a list of nothing named is not."""
+    made, table = resolved(**mechanism), tmp_path / "lists.parquet"
+    one = "car" if made.labels is not None else 2
+    pq.write_table(pa.table({"ways": [[one], []]}), table)
+    assert read(made, table) == [[2], []]
+    pq.write_table(pa.table({"ways": [[one], [one, None]]}), table)
+    with pytest.raises(
+        InputError, match=r"column 'ways'.*: values must not be missing; got 1 null"
+    ):
+        read(made, table)
+
+
 ODD = {
     "list": pa.array([["yes"], []]),
     "struct": pa.array([{"a": 1}, {"a": 2}]),
