@@ -52,10 +52,6 @@ class _Beginning:
 
     part: RowGroup
 
-    @property
-    def rows(self) -> int:
-        return min(self.part.rows, _FIRST_ROWS)
-
     def ids(self) -> Iterator[tuple[Rows, Reports]]:
         """Yield the numbers and the ids of the rows that are selected among the first."""
         yield next(dataclasses.replace(self.part, size=_FIRST_ROWS).ids())

@@ -157,11 +157,6 @@ class RowGroup:
 class IdPartition(Protocol):
     """A partition whose reports have ids."""
 
-    @property
-    def rows(self) -> int:
-        """The number of reports in it, before any selection."""
-        ...
-
     def ids(self) -> Iterator[tuple[Rows, Reports]]:
         """Yield the numbers of the selected rows, and their ids."""
         ...
