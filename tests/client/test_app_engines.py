@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import gzip
+import itertools
 import json
 import re
 import subprocess
@@ -86,6 +87,21 @@ def test_a_whole_life_gives_the_same_rows_tags_charges_and_permanent_answers(nam
 
 def _steps(name: str, *given: Any) -> list[Any]:
     return app_steps(name, given)
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_an_app_finds_the_origin_that_a_browser_finds(name: str) -> None:
+    """Schemes and names in either case, ports of their own and of the other scheme, or none."""
+    parts = itertools.product(
+        ("http", "HTTPS", "hTTp"), ("a.example", "A.Example", "[::1]"), ("", ":80", ":443", ":0080")
+    )
+    addresses = [f"{scheme}://{host}{port}" for scheme, host, port in parts]
+    script = (
+        "console.log(JSON.stringify(JSON.parse(process.argv[1]).map((a) => new URL(a).origin)))"
+    )
+    line = [str(needs("node")), "-e", script, json.dumps(addresses)]
+    browsers = json.loads(subprocess.run(line, capture_output=True, check=True, timeout=60).stdout)
+    assert checked(name, "origins", addresses) == browsers
 
 
 # --- Through the network --------------------------------------------------------------------

@@ -6,6 +6,7 @@ import { fromHex, toHex, concat } from "../../../src/rumor/client/js/bytes.js";
 import { credentialOf, keyName, tokenId, tokenMessage } from "../../../src/rumor/client/js/issuing.js";
 import { infoOf, schedule, seal } from "../../../src/rumor/client/js/relay.js";
 import { reportId } from "../../../src/rumor/client/js/withdrawal-keys.js";
+import { originOf } from "../../../src/rumor/client/device/host.js";
 import { Settling } from "../../../src/rumor/client/device/promise.js";
 import { makeTokens } from "./tokens.js";
 import { compare } from "./vectors.js";
@@ -27,6 +28,7 @@ const CHECKS = {
       return { ...found, message: toHex(message), "issuer key": await keyName(issuer.keys[one.question]), blinded, inverse: inverse.replace(/^0+/, ""), credential: toHex(credential) };
     }));
   },
+  origins: (addresses) => addresses.map(originOf),
   async seal({ receiver, digest, question, plain, turn, vector: { joint, enc, info, receiver: whose } }) {
     const sealed = await seal(receiver, infoOf(digest, question, turn), fromHex(plain));
     const { key, nonce } = await schedule(fromHex(joint), fromHex(enc), fromHex(whose), fromHex(info));
