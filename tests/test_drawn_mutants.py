@@ -279,13 +279,14 @@ def test_quick_tests_are_run_before_the_others_are_loaded() -> None:
     ("file", "operator", "table"),
     [
         ("src/rumor/core/a.py", "changed default", "tests/test_defaults.py"),
+        ("src/rumor/core/a.py", "boolean", "tests/results/test_shown.py"),
         ("src/rumor/core/loops/compiled/a.py", "constant", "tests/core/test_loops.py"),
     ],
 )
 def test_what_runs_no_line_of_a_change_but_holds_it_is_tried_too(
     file: str, operator: str, table: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Defaults are read off signatures, and compiled loops leave no trace."""
+    """Defaults are read off signatures, fields off classes, and compiled loops leave no trace."""
     layer = tmp_path / "layer-000"
     for root in (tmp_path, layer / "sources"):
         (root / file).parent.mkdir(parents=True)
@@ -309,8 +310,9 @@ def test_what_runs_no_line_of_a_change_but_holds_it_is_tried_too(
     change = Change(file, operator, 8, 9, "2", 1, scope)
     assert sorted(choose(kept, change, 45.0).tests) == sorted(names[:2])
     if operator != "constant":
-        other = choose(kept, replace(change, operator="constant"), 45.0)
-        assert other.tests == (names[0],)
+        inside = Scope(statement=(2, 2), at_import=False, names=("f",), body=None)
+        other = replace(change, operator="constant", line=2, scope=inside)
+        assert choose(kept, other, 45.0).tests == (names[0],)
 
 
 def test_a_case_that_is_gone_is_no_failure() -> None:

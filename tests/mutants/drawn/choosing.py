@@ -16,8 +16,8 @@ from tests.mutants.drawn.recording import Recording
 GOLDEN = "tests/test_docs.py"
 # Options of commands are built as their modules are loaded.
 COMMANDS, HELP = "src/rumor/cli/", "tests/cli/test_help.py"
-# Defaults are read off signatures, which runs no line of theirs.
-DEFAULTS = "tests/test_defaults.py"
+# These read defaults off signatures and what is shown off fields, and run no line of theirs.
+CENSUSES = ("tests/test_defaults.py", "tests/results/test_shown.py")
 # Compiled loops leave no trace of their lines; each is held to its plain twin.
 COMPILED, TWINS = "core/loops/compiled/", "tests/core/test_loops.py"
 LOAD_S = 0.4  # seconds to load a file of tests
@@ -127,12 +127,13 @@ def _tiers(recording: Recording, change: Change) -> Iterator[tuple[bool, set[str
 
     A line that runs when its module is loaded is touched by whoever loads it first. Such a line
     belongs to the tests of what it is the head of, and of the lines that name what it sets; an
-    option of a command, to those of its help; a default, to the table of defaults too. Compiled
+    option of a command, to those of its help; a default or a field, to their censuses too. Compiled
     loops leave no trace either: they belong to the tests of twins, and to the lines that call them.
     """
     scope = change.scope
-    if change.operator == "changed default":
-        yield True, {name for name in recording.tests if _file(name) == DEFAULTS}
+    if change.operator == "changed default" or scope.at_import:
+        censuses = {name for name in recording.tests if _file(name) in CENSUSES}
+        yield change.operator == "changed default", censuses
     if COMPILED in change.file:
         yield True, {name for name in recording.tests if _file(name) == TWINS}
     if not scope.at_import:
