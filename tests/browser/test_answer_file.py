@@ -25,7 +25,7 @@ from tests.browser.conftest import people_of
 from tests.browser.driving import KEYS, People, Tab
 from tests.browser.sites import site
 from tests.browser.test_answer_use import NUMBER, WISH, choice
-from tests.browser.test_both_browsers import send_colour
+from tests.browser.test_both_browsers import send_colour, send_sealed
 from tests.issuers import invite, issuing
 from tests.relay.tools import running
 
@@ -280,14 +280,7 @@ def test_issuers_relays_and_groups_are_reached(people: People, tmp_path: Path, w
             tab.hush()
         (tmp_path / "relay").mkdir()
         with running(tmp_path / "relay", crowd=2) as path:
-            tab = people.new()
-            tab.go(f"{page}#collector={path.collector_url}")
-            send_colour(tab, "green")
-            tab.see("#status", "Thank you.")
-            assert path.relay.store.waiting(path.batch()) == 1
-            posted = [where for method, where in tab.requests if method == "POST"]
-            assert posted == [f"{path.relay_url}/v1/relay/{path.collection.digest}/colour"]
-            tab.hush()
+            send_sealed(people.new(), path, f"{page}#collector={path.collector_url}")
         groups = {"country": ["DE", "FR", "other"]}
         grouped = Collection.resolve({**WISH, "groups": groups, "questions": [HOME]})
         store = open_store(f"sqlite:///{tmp_path / 'groups.db'}")

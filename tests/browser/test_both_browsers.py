@@ -26,7 +26,7 @@ from tests.browser.test_answer_use import NUMBER, WISH, asked, choice
 from tests.browser.test_dashboard_use import served
 from tests.everything import every_mechanism
 from tests.issuers import invite, issuing
-from tests.relay.tools import running
+from tests.relay.tools import Path3, running
 
 BROWSERS = ["firefox", pytest.param("chromium", marks=pytest.mark.slow)]
 
@@ -77,6 +77,17 @@ def send_colour(tab: Tab, label: str) -> None:
     tab.click("#go")
     tab.see(".card.drawn")
     tab.click("#go")
+
+
+def send_sealed(tab: Tab, path: Path3, address: str) -> None:
+    """Answer at `address`, and see that the relay of a `path` alone was sent the report."""
+    tab.go(address)
+    send_colour(tab, "green")
+    tab.see("#status", "Thank you.")
+    assert path.relay.store.waiting(path.batch()) == 1
+    posted = [where for method, where in tab.requests if method == "POST"]
+    assert posted == [f"{path.relay_url}/v1/relay/{path.collection.digest}/colour"]
+    tab.hush()
 
 
 def test_every_kind_and_mechanism_is_answered_by_keys_and_taken(
@@ -183,14 +194,7 @@ def test_a_person_enrols_blindly_and_seals_for_a_relay(people: People, tmp_path:
             tab.hush()
     (tmp_path / "relay").mkdir()
     with running(tmp_path / "relay", crowd=2) as path:
-        tab = people.new()
-        tab.go(f"{path.collector_url}/answer")
-        send_colour(tab, "green")
-        tab.see("#status", "Thank you.")
-        assert path.relay.store.waiting(path.batch()) == 1
-        posted = [where for method, where in tab.requests if method == "POST"]
-        assert posted == [f"{path.relay_url}/v1/relay/{path.collection.digest}/colour"]
-        tab.hush()
+        send_sealed(people.new(), path, f"{path.collector_url}/answer")
 
 
 def test_a_mistake_is_told_at_its_place_on_a_phone(people: People, tmp_path: Path) -> None:

@@ -179,15 +179,15 @@ def weigh_people(
     told = [*notes, *known.notes]
     if strata is None:
         return estimated(None, heading, [*told, *survey.sentences(), *survey.notes])
-    column = np.empty(people, dtype=object)
-    column[:] = strata
-    column = column[survey.kept]
-    groups = {}
-    for stratum in sorted(set(column.tolist()), key=stratum_order):
-        inside = np.fromiter((each == stratum for each in column), np.bool_, column.size)
-        groups[stratum] = estimated(inside, "", survey.sentences(inside))
-    named = {stratum_name(stratum): one for stratum, one in groups.items()}
-    return WeightedGroups(by, named, list(groups), heading, (*told, *survey.notes))
+    kept = [stratum for stratum, is_kept in zip(strata, survey.kept, strict=True) if is_kept]
+    groups = sorted(set(kept), key=stratum_order)
+    codes = {stratum: code for code, stratum in enumerate(groups)}
+    column = np.array([codes[stratum] for stratum in kept])
+    named = {
+        stratum_name(stratum): estimated(column == code, "", survey.sentences(column == code))
+        for stratum, code in codes.items()
+    }
+    return WeightedGroups(by, named, groups, heading, (*told, *survey.notes))
 
 
 post_stratify = weigh

@@ -124,7 +124,7 @@ function takeInvitation() {
   const said = new URLSearchParams(location.hash.slice(1));
   page.invitation = said.get("invitation") ?? "";
   said.delete("invitation");
-  if (page.invitation) history.replaceState(null, "", location.pathname + location.search + (said.size ? `#${said}` : ""));
+  if (page.invitation) history.replaceState(null, "", location.pathname + location.search + (String(said) && `#${said}`));
 }
 
 /** Read the respondent's groups from an address with ?group=NAME=GROUP; whatever the contract lacks is left out. */
